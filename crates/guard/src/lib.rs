@@ -1,0 +1,1 @@
+//! The gatekeeper: verify a presented token anywhere.

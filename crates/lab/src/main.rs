@@ -1,0 +1,2 @@
+//! Assay: the load lab.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The law: what the RFCs say, as pure functions of facts and `now`.

@@ -1,0 +1,2 @@
+//! Signet: the authorization server.
+fn main() {}
