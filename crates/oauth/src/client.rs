@@ -1,0 +1,450 @@
+//! Clients: what is registered (RFC 7591 §2), and what a client is allowed to do.
+//!
+//! A [`Client`] is valid by construction of its parts and by [`Client::validate`], which looks at
+//! the whole on *every* write: a rule that is checked only at creation can be walked around by an
+//! update.
+
+use crate::error::{Error, ErrorCode};
+use crate::ids::ClientId;
+use crate::jose::Algorithm;
+use crate::scope::ScopePatterns;
+use crate::time::Timestamp;
+
+/// How a client proves who it is (RFC 7591 §2, `token_endpoint_auth_method`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AuthMethod {
+    /// A public client: it has no secret.
+    None,
+    /// HTTP Basic (RFC 6749 §2.3.1).
+    ClientSecretBasic,
+    /// Parameters in the body (RFC 6749 §2.3.1).
+    ClientSecretPost,
+    /// An assertion signed with the secret (OIDC Core §9).
+    ClientSecretJwt,
+    /// An assertion signed with a private key (RFC 7523 §2.2).
+    PrivateKeyJwt,
+}
+
+impl AuthMethod {
+    /// All methods, for tables, discovery and documents.
+    pub const ALL: [Self; 5] = [
+        Self::ClientSecretBasic,
+        Self::ClientSecretPost,
+        Self::ClientSecretJwt,
+        Self::PrivateKeyJwt,
+        Self::None,
+    ];
+
+    /// The registered name of the method.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::ClientSecretBasic => "client_secret_basic",
+            Self::ClientSecretPost => "client_secret_post",
+            Self::ClientSecretJwt => "client_secret_jwt",
+            Self::PrivateKeyJwt => "private_key_jwt",
+        }
+    }
+
+    /// The method of this name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|method| method.as_str() == text)
+    }
+
+    /// Whether the method rests on a secret that server and client share.
+    pub const fn has_secret(self) -> bool {
+        matches!(
+            self,
+            Self::ClientSecretBasic | Self::ClientSecretPost | Self::ClientSecretJwt
+        )
+    }
+}
+
+/// The grants of the token endpoint (RFC 7591 §2, `grant_types`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum GrantType {
+    /// RFC 6749 §4.4.
+    ClientCredentials,
+    /// RFC 6749 §4.1.
+    AuthorizationCode,
+    /// RFC 6749 §6.
+    RefreshToken,
+    /// RFC 6749 §4.3.
+    Password,
+    /// RFC 6749 §4.2.
+    Implicit,
+}
+
+impl GrantType {
+    /// All grants that may be registered.
+    pub const ALL: [Self; 5] = [
+        Self::ClientCredentials,
+        Self::AuthorizationCode,
+        Self::RefreshToken,
+        Self::Password,
+        Self::Implicit,
+    ];
+
+    /// The name in `grant_type`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ClientCredentials => "client_credentials",
+            Self::AuthorizationCode => "authorization_code",
+            Self::RefreshToken => "refresh_token",
+            Self::Password => "password",
+            Self::Implicit => "implicit",
+        }
+    }
+
+    /// The grant of this name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|grant| grant.as_str() == text)
+    }
+}
+
+/// What an access token looks like from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TokenForm {
+    /// A signed JWT (RFC 9068).
+    Jwt,
+    /// A random string that only the server understands.
+    Opaque,
+}
+
+impl TokenForm {
+    /// The name in the client's `access_token` field.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Jwt => "jwt",
+            Self::Opaque => "opaque",
+        }
+    }
+
+    /// The form of this name.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Jwt, Self::Opaque]
+            .into_iter()
+            .find(|form| form.as_str() == text)
+    }
+}
+
+/// What is written when an access token is issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Persistence {
+    /// Nothing: the token carries all there is to know.
+    Stateless,
+    /// A row: for validity where the token is opaque, for listing and audit where it is a JWT.
+    Persisted,
+}
+
+impl Persistence {
+    /// The name in the client's `persistence` field.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stateless => "stateless",
+            Self::Persisted => "persisted",
+        }
+    }
+
+    /// The persistence of this name.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Stateless, Self::Persisted]
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+    }
+}
+
+/// Form, persistence and lifetime of the access tokens of a client, or of one of its grants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenPolicy {
+    /// What the token looks like.
+    pub form: TokenForm,
+    /// What is written when it is issued.
+    pub persistence: Persistence,
+    /// Seconds that a token lives; `None` for the server's default.
+    pub lifetime: Option<u64>,
+}
+
+/// The secret of a client as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClientSecret {
+    /// There is none.
+    None,
+    /// SHA-256 of a secret that the server made of 256 random bits: needs no slow hash.
+    Digest(crate::secret::Digest),
+    /// A slow hash in its textual form (`$2b$…`, `$argon2id$…`, `$pbkdf2-sha256$…`).
+    Hash(String),
+    /// The secret itself, sealed with the cluster key: only for `client_secret_jwt`.
+    Sealed(Vec<u8>),
+}
+
+/// A registered client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Its name.
+    pub id: ClientId,
+    /// Goes up by one with every change that must end the tokens issued before.
+    pub generation: u64,
+    /// Goes up by one with every write; what a conditional write names.
+    pub version: u64,
+    /// A disabled client gets no tokens, and those that it has are dead.
+    pub enabled: bool,
+    /// Its secret, as it is kept.
+    pub secret: ClientSecret,
+    /// When the secret stops working; `None` for never.
+    pub secret_expires_at: Option<Timestamp>,
+    /// The one way in which it authenticates.
+    pub auth_method: AuthMethod,
+    /// The only algorithm its assertions may use; `None` for any that its keys allow.
+    pub auth_signing_alg: Option<Algorithm>,
+    /// The grants that it may use.
+    pub grants: Vec<GrantType>,
+    /// The scopes that it may ask for.
+    pub scope: ScopePatterns,
+    /// The resources (RFC 8707) that it may ask tokens for; empty: any that the server knows.
+    pub audience: Vec<String>,
+    /// Its public keys, a JWK set as JSON text.
+    pub jwks: Option<String>,
+    /// Where its public keys are.
+    pub jwks_uri: Option<String>,
+    /// Its access tokens, where no grant says otherwise.
+    pub tokens: TokenPolicy,
+    /// Exceptions per grant.
+    pub grant_tokens: Vec<(GrantType, TokenPolicy)>,
+    /// The algorithm that signs its access tokens; `None` for the server's default.
+    pub access_token_alg: Option<Algorithm>,
+    /// Whether a repeated request is answered with the token that is still alive.
+    pub reuse_live_token: bool,
+    /// The algorithm of its signed introspection answers (RFC 9701 §6); `None` for the default.
+    pub introspection_alg: Option<Algorithm>,
+    /// What the server keeps for others to read and does not act upon yet.
+    pub metadata: ClientMetadata,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it was last written.
+    pub updated_at: Timestamp,
+}
+
+/// Registered fields (RFC 7591 §2, OIDC Registration §2) that describe a client to people, or
+/// that belong to the flows in which people log in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientMetadata {
+    /// `client_name`
+    pub name: Option<String>,
+    /// `client_uri`
+    pub uri: Option<String>,
+    /// `logo_uri`
+    pub logo_uri: Option<String>,
+    /// `policy_uri`
+    pub policy_uri: Option<String>,
+    /// `tos_uri`
+    pub tos_uri: Option<String>,
+    /// `owner`
+    pub owner: Option<String>,
+    /// `contacts`
+    pub contacts: Vec<String>,
+    /// `redirect_uris`
+    pub redirect_uris: Vec<String>,
+    /// `response_types`
+    pub response_types: Vec<String>,
+    /// `request_uris`
+    pub request_uris: Vec<String>,
+    /// `sector_identifier_uri`
+    pub sector_identifier_uri: Option<String>,
+    /// `subject_type`
+    pub subject_type: Option<String>,
+    /// `request_object_signing_alg`
+    pub request_object_signing_alg: Option<String>,
+    /// `userinfo_signed_response_alg`
+    pub userinfo_signed_response_alg: Option<String>,
+    /// `allowed_cors_origins`
+    pub allowed_cors_origins: Vec<String>,
+    /// `metadata`: any JSON object of the operator's own, as text.
+    pub extra: Option<String>,
+}
+
+/// Characters that one text of a client's metadata may have.
+const MAX_TEXT: usize = 2048;
+/// Entries that one list of a client's metadata may have.
+const MAX_LIST: usize = 100;
+/// The longest life of an access token that may be registered: a day.
+pub const MAX_TOKEN_LIFETIME: u64 = 86_400;
+
+impl Client {
+    /// The token policy that holds for a grant.
+    pub fn token_policy(&self, grant: GrantType) -> TokenPolicy {
+        let exception = self.grant_tokens.iter().find(|(of, _)| *of == grant);
+        exception.map_or(self.tokens, |(_, policy)| *policy)
+    }
+
+    /// Whether the whole is acceptable; run on every write (RFC 7591 §3.2.2).
+    pub fn validate(&self) -> Result<(), Error> {
+        self.validate_tokens()?;
+        self.validate_authentication()?;
+        if self.grants.contains(&GrantType::ClientCredentials)
+            && self.auth_method == AuthMethod::None
+        {
+            return Err(refuse(
+                "a public client (token_endpoint_auth_method none) may not use client_credentials",
+                "client_public_credentials",
+            ));
+        }
+        if self.audience.len() > MAX_LIST || !self.audience.iter().all(|uri| is_resource(uri)) {
+            return Err(refuse(
+                "audience holds absolute URIs without a fragment, at most 100",
+                "client_audience",
+            ));
+        }
+        self.metadata.validate()
+    }
+
+    fn validate_tokens(&self) -> Result<(), Error> {
+        let policies = self.grant_tokens.iter().map(|(_, policy)| policy);
+        for policy in policies.chain([&self.tokens]) {
+            if (policy.form, policy.persistence) == (TokenForm::Opaque, Persistence::Stateless) {
+                return Err(refuse(
+                    "an opaque access token cannot be stateless: choose persistence persisted, or \
+                     access_token jwt",
+                    "client_opaque_stateless",
+                ));
+            }
+            if policy
+                .lifetime
+                .is_some_and(|life| !(1..=MAX_TOKEN_LIFETIME).contains(&life))
+            {
+                return Err(refuse(
+                    "access_token_lifetime is 1 to 86400 seconds",
+                    "client_token_lifetime",
+                ));
+            }
+        }
+        let signing = |alg: Option<Algorithm>| alg.is_none_or(|alg| alg != Algorithm::Hs256);
+        if !signing(self.access_token_alg) || !signing(self.introspection_alg) {
+            return Err(refuse(
+                "tokens are signed with ES256, EdDSA, RS256 or PS256",
+                "client_token_alg",
+            ));
+        }
+        if self.reuse_live_token && self.tokens.persistence != Persistence::Persisted {
+            return Err(refuse(
+                "reuse_live_token needs persistence persisted: a stateless token is not remembered",
+                "client_reuse_stateless",
+            ));
+        }
+        Ok(())
+    }
+
+    fn validate_authentication(&self) -> Result<(), Error> {
+        let has_secret = self.secret != ClientSecret::None;
+        let sealed = matches!(self.secret, ClientSecret::Sealed(_));
+        if has_secret != self.auth_method.has_secret() {
+            return Err(refuse(
+                "token_endpoint_auth_method and the credentials do not fit together",
+                "client_credentials_mismatch",
+            ));
+        }
+        if has_secret && sealed != (self.auth_method == AuthMethod::ClientSecretJwt) {
+            return Err(refuse(
+                "client_secret_jwt needs the secret itself, not a hash of it; the other methods \
+                 need a hash",
+                "client_secret_form",
+            ));
+        }
+        let keys = usize::from(self.jwks.is_some()) + usize::from(self.jwks_uri.is_some());
+        if keys > 1 {
+            return Err(refuse(
+                "send jwks or jwks_uri, not both",
+                "client_keys_twice",
+            ));
+        }
+        if self.auth_method == AuthMethod::PrivateKeyJwt && keys == 0 {
+            return Err(refuse(
+                "private_key_jwt needs jwks or jwks_uri",
+                "client_keys_missing",
+            ));
+        }
+        let fits = self
+            .auth_signing_alg
+            .is_none_or(|alg| match self.auth_method {
+                AuthMethod::ClientSecretJwt => alg == Algorithm::Hs256,
+                AuthMethod::PrivateKeyJwt => alg != Algorithm::Hs256,
+                _ => true,
+            });
+        if !fits {
+            return Err(refuse(
+                "token_endpoint_auth_signing_alg does not fit token_endpoint_auth_method",
+                "client_auth_alg",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl ClientMetadata {
+    fn validate(&self) -> Result<(), Error> {
+        let texts = [
+            &self.name,
+            &self.uri,
+            &self.logo_uri,
+            &self.policy_uri,
+            &self.tos_uri,
+            &self.owner,
+            &self.sector_identifier_uri,
+        ];
+        let lists = [
+            &self.contacts,
+            &self.response_types,
+            &self.request_uris,
+            &self.allowed_cors_origins,
+        ];
+        let short = |text: &String| text.len() <= MAX_TEXT && !text.contains('\0');
+        let fits = texts.into_iter().flatten().all(short)
+            && lists
+                .into_iter()
+                .all(|list| list.len() <= MAX_LIST && list.iter().all(short));
+        if !fits {
+            return Err(refuse(
+                "a text of the metadata is longer than 2048 characters, or a list than 100 entries",
+                "client_metadata_size",
+            ));
+        }
+        if self.redirect_uris.len() > MAX_LIST || !self.redirect_uris.iter().all(|u| is_resource(u))
+        {
+            return Err(Error::new(
+                ErrorCode::InvalidRedirectUri,
+                "redirect_uris holds absolute URIs without a fragment, at most 100",
+                "client_redirect_uri",
+            ));
+        }
+        if self
+            .subject_type
+            .as_deref()
+            .is_some_and(|kind| !["public", "pairwise"].contains(&kind))
+        {
+            return Err(refuse(
+                "subject_type is public or pairwise",
+                "client_subject_type",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a text is an absolute URI without a fragment (RFC 8707 §2, RFC 6749 §3.1.2).
+pub fn is_resource(text: &str) -> bool {
+    let scheme_char = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    text.len() <= MAX_TEXT
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_graphic() && !b"#\"<>\\^`{|}".contains(&b))
+        && text.split_once(':').is_some_and(|(scheme, rest)| {
+            scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+                && scheme.chars().all(scheme_char)
+                && !rest.is_empty()
+                && rest != "//"
+        })
+}
+
+fn refuse(description: &'static str, reason: &'static str) -> Error {
+    Error::new(ErrorCode::InvalidClientMetadata, description, reason)
+}
