@@ -283,7 +283,7 @@ fn a_test_whose_name_is_no_sentence_is_found() {
     );
     for wrong in [
         "#[test]\nfn scopes() {}\n",
-        "#[tokio::test(start_paused = true)]\nasync fn patterns_work() {}\n",
+        "#[tokio::test(start_paused = true)]\nasync fn patterns() {}\n",
     ] {
         assert_tells(rules::test_names_are_sentences, (path, wrong), right);
     }
