@@ -174,13 +174,15 @@ mod tests {
     proptest! {
         #[test]
         fn never_panics(text in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Params::parse(&text).map(|params| params.get("a").map(str::len));
+            drop(Params::parse(&text).map(|params| params.get("a").map(str::len)));
         }
 
         #[test]
         fn every_value_survives_encoding(value in "[^\0]{1,40}") {
-            let escaped: String = value.bytes().map(|b| format!("%{b:02X}")).collect();
-            let text = format!("v={escaped}");
+            let mut text = String::from("v=");
+            for byte in value.bytes() {
+                text.push_str(&format!("%{byte:02X}"));
+            }
             let params = Params::parse(text.as_bytes()).unwrap();
             prop_assert_eq!(params.get("v"), Some(&*value));
         }

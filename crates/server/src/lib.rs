@@ -1,0 +1,5 @@
+//! Signet: the authorization server. The binary is a thin shell around this library, so that
+//! tests can run the server in their own process.
+//!
+//! Arrows between the rooms: `main → http → flow → app → {store, cache, log, signer} → oauth`.
+//! Doors never import the store, the store never imports flows, doors or configuration.
