@@ -448,3 +448,150 @@ pub fn is_resource(text: &str) -> bool {
 fn refuse(description: &'static str, reason: &'static str) -> Error {
     Error::new(ErrorCode::InvalidClientMetadata, description, reason)
 }
+
+/// A client to start from in tests.
+#[cfg(test)]
+pub(crate) fn example() -> Client {
+    Client {
+        id: ClientId::parse("app").unwrap(),
+        generation: 0,
+        version: 0,
+        enabled: true,
+        secret: ClientSecret::Digest(crate::secret::Digest::of(b"secret")),
+        secret_expires_at: None,
+        auth_method: AuthMethod::ClientSecretBasic,
+        auth_signing_alg: None,
+        grants: vec![GrantType::ClientCredentials],
+        scope: ScopePatterns::default(),
+        audience: vec![],
+        jwks: None,
+        jwks_uri: None,
+        tokens: TokenPolicy {
+            form: TokenForm::Jwt,
+            persistence: Persistence::Stateless,
+            lifetime: None,
+        },
+        grant_tokens: vec![],
+        access_token_alg: None,
+        reuse_live_token: false,
+        introspection_alg: None,
+        metadata: ClientMetadata::default(),
+        created_at: Timestamp(0),
+        updated_at: Timestamp(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::too_many_lines, reason = "a table")]
+    fn the_whole_is_validated() {
+        assert_eq!(example().validate(), Ok(()));
+        let opaque = TokenPolicy {
+            form: TokenForm::Opaque,
+            ..example().tokens
+        };
+        let public = Client {
+            auth_method: AuthMethod::None,
+            secret: ClientSecret::None,
+            ..example()
+        };
+        for (reason, client) in [
+            (
+                "client_opaque_stateless",
+                Client {
+                    tokens: opaque,
+                    ..example()
+                },
+            ),
+            (
+                "client_opaque_stateless",
+                Client {
+                    grant_tokens: vec![(GrantType::Password, opaque)],
+                    ..example()
+                },
+            ),
+            ("client_public_credentials", public),
+            (
+                "client_credentials_mismatch",
+                Client {
+                    secret: ClientSecret::None,
+                    ..example()
+                },
+            ),
+            (
+                "client_secret_form",
+                Client {
+                    secret: ClientSecret::Sealed(vec![1]),
+                    ..example()
+                },
+            ),
+            (
+                "client_keys_missing",
+                Client {
+                    auth_method: AuthMethod::PrivateKeyJwt,
+                    secret: ClientSecret::None,
+                    ..example()
+                },
+            ),
+            (
+                "client_keys_twice",
+                Client {
+                    jwks: Some("{}".into()),
+                    jwks_uri: Some("x".into()),
+                    ..example()
+                },
+            ),
+            (
+                "client_audience",
+                Client {
+                    audience: vec!["api".into()],
+                    ..example()
+                },
+            ),
+            (
+                "client_reuse_stateless",
+                Client {
+                    reuse_live_token: true,
+                    ..example()
+                },
+            ),
+            (
+                "client_token_alg",
+                Client {
+                    access_token_alg: Some(Algorithm::Hs256),
+                    ..example()
+                },
+            ),
+        ] {
+            assert_eq!(client.validate().map_err(|e| e.reason), Err(reason));
+        }
+    }
+
+    #[test]
+    fn absolute_uris_are_told_from_the_rest() {
+        for good in [
+            "https://a",
+            "urn:example:x",
+            "com.example.app:/cb",
+            "http://[::1]:80/x?y",
+        ] {
+            assert!(is_resource(good), "{good}");
+        }
+        for bad in [
+            "",
+            "a",
+            "/a",
+            "https:",
+            "https://",
+            "https://a#f",
+            "https://a b",
+            ":x",
+            "1a:x",
+        ] {
+            assert!(!is_resource(bad), "{bad}");
+        }
+    }
+}

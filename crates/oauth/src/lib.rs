@@ -5,12 +5,17 @@
 #![warn(missing_docs)]
 
 pub mod client;
+pub mod client_auth;
+pub mod discovery;
 pub mod error;
+pub mod grant;
 pub mod ids;
+pub mod introspection;
 pub mod jose;
 pub mod log;
 pub mod opaque;
 pub mod params;
+pub mod revocation;
 pub mod scope;
 pub mod secret;
 pub mod time;

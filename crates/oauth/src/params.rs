@@ -179,10 +179,8 @@ mod tests {
 
         #[test]
         fn every_value_survives_encoding(value in "[^\0]{1,40}") {
-            let mut text = String::from("v=");
-            for byte in value.bytes() {
-                text.push_str(&format!("%{byte:02X}"));
-            }
+            let escaped: Vec<String> = value.bytes().map(|b| format!("%{b:02X}")).collect();
+            let text = format!("v={}", escaped.concat());
             let params = Params::parse(text.as_bytes()).unwrap();
             prop_assert_eq!(params.get("v"), Some(&*value));
         }
