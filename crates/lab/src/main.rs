@@ -1,2 +1,57 @@
-//! Assay: the load lab.
-fn main() {}
+//! Assay: a load lab for authorization servers. Whatever speaks HTTP is a target; the lab knows no
+//! server in particular and shares no code with any.
+
+mod alarm;
+mod board;
+mod cli;
+mod clock;
+mod drive;
+mod echo;
+mod fleet;
+mod generator;
+mod histogram;
+mod hit;
+mod merge;
+mod pace;
+mod report;
+mod request;
+mod run;
+mod tally;
+mod target;
+mod watchdog;
+mod wire;
+
+use std::fmt::Display;
+use std::io::{Write as _, stderr};
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use cli::{Cli, Command};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Hit(args) => hit::hit(*args).unwrap_or_else(|error| {
+            complain(&error, if error.is_usage() { USAGE } else { FAILED })
+        }),
+        Command::Echo(args) => match echo::serve(args.listen, args.sign) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => complain(&error, FAILED),
+        },
+        Command::Merge(args) => {
+            merge::merge(&args).unwrap_or_else(|error| complain(&error, FAILED))
+        }
+    }
+}
+
+fn complain(error: &dyn Display, code: u8) -> ExitCode {
+    // Without stderr the exit status has to say it alone.
+    drop(writeln!(stderr(), "assay: {error}"));
+    ExitCode::from(code)
+}

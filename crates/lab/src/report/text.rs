@@ -1,0 +1,176 @@
+//! The summary as text: first the blocks that users of the common closed-loop tools know, in their
+//! order and layout, then what those tools do not say. It must not know how the run was driven.
+
+use std::fmt::Write as _;
+
+use crate::clock::{Nanos, seconds};
+use crate::run::Run;
+use crate::tally::Span;
+
+/// Width of the longest bar.
+const BAR: u64 = 40;
+const SHARES: [(&str, f64); 7] = [
+    ("10", 0.10),
+    ("25", 0.25),
+    ("50", 0.50),
+    ("75", 0.75),
+    ("90", 0.90),
+    ("95", 0.95),
+    ("99", 0.99),
+];
+
+pub(crate) fn render(run: &Run) -> Result<String, std::fmt::Error> {
+    let mut out = String::new();
+    summary(&mut out, run)?;
+    histogram(&mut out, run)?;
+    details(&mut out, run)?;
+    outcomes(&mut out, run)?;
+    open_load(&mut out, run)?;
+    remarks(&mut out, run)?;
+    Ok(out)
+}
+
+fn summary(out: &mut String, run: &Run) -> std::fmt::Result {
+    let latencies = &run.tally.response;
+    let exact = latencies.exact();
+    writeln!(out, "\nSummary:")?;
+    writeln!(out, "  Total:\t{:.4} secs", seconds(run.elapsed))?;
+    writeln!(out, "  Slowest:\t{:.4} secs", seconds(exact.slowest))?;
+    writeln!(out, "  Fastest:\t{:.4} secs", seconds(exact.fastest))?;
+    writeln!(out, "  Average:\t{:.4} secs", latencies.mean() / 1e9)?;
+    writeln!(out, "  Requests/sec:\t{:.4}", run.rate())?;
+    write!(out, "  ")?;
+    let bytes = run.tally.body_bytes;
+    if bytes > 0 {
+        write!(out, "\n  Total data:\t{bytes} bytes")?;
+        let each = bytes / run.tally.answers().max(1);
+        write!(out, "\n  Size/request:\t{each} bytes")?;
+    }
+    writeln!(out)
+}
+
+fn histogram(out: &mut String, run: &Run) -> std::fmt::Result {
+    let rows = run.tally.response.rows();
+    let most = rows.iter().map(|row| row.1).max().unwrap_or(0).max(1);
+    writeln!(out, "\nResponse time histogram:")?;
+    for (edge, count) in rows {
+        let width = (count * BAR + most / 2) / most;
+        let bar: String = (0..width).map(|_| '■').collect();
+        writeln!(out, "  {:.3} [{count}]\t|{bar}", seconds(edge))?;
+    }
+    writeln!(out, "\n\nLatency distribution:")?;
+    for (percent, share) in SHARES {
+        let latency = seconds(run.tally.response.quantile(share));
+        writeln!(out, "  {percent}% in {latency:.4} secs")?;
+    }
+    Ok(())
+}
+
+fn details(out: &mut String, run: &Run) -> std::fmt::Result {
+    let phases = run.tally.phases;
+    writeln!(out, "\nDetails (average, fastest, slowest):")?;
+    for (name, span) in [
+        ("DNS+dialup", phases.dial),
+        ("DNS-lookup", phases.lookup),
+        ("req write", phases.write),
+        ("resp wait", phases.wait),
+        ("resp read", phases.read),
+    ] {
+        writeln!(out, "  {name}:\t{}", three(span))?;
+    }
+    Ok(())
+}
+
+fn three(span: Span) -> String {
+    format!(
+        "{:.4} secs, {:.4} secs, {:.4} secs",
+        span.mean() / 1e9,
+        seconds(span.fastest),
+        seconds(span.slowest)
+    )
+}
+
+fn outcomes(out: &mut String, run: &Run) -> std::fmt::Result {
+    writeln!(out, "\nStatus code distribution:")?;
+    for (status, count) in &run.tally.statuses {
+        writeln!(out, "  [{status}]\t{count} responses")?;
+    }
+    writeln!(out)?;
+    if !run.tally.errors.is_empty() {
+        writeln!(out, "Error distribution:")?;
+        for (kind, mishaps) in &run.tally.errors {
+            writeln!(out, "  [{}]\t{kind}: {}", mishaps.count, mishaps.example)?;
+        }
+    }
+    writeln!(out, "\n")
+}
+
+/// Response and service time side by side: how far they are apart is how long arrivals waited for a
+/// free connection.
+fn open_load(out: &mut String, run: &Run) -> std::fmt::Result {
+    let (Some(rate), Some(service)) = (run.about.rate, &run.tally.service) else {
+        return Ok(());
+    };
+    let response = &run.tally.response;
+    writeln!(out, "Open loop:")?;
+    writeln!(out, "  Intended rate:\t{rate:.4} arrivals/sec")?;
+    writeln!(out, "  Dropped:\t{} arrivals", run.tally.dropped)?;
+    writeln!(
+        out,
+        "  \tresponse (from intended start)\tservice (from actual start)"
+    )?;
+    let mut row = |name: &str, response: f64, service: f64| {
+        writeln!(out, "  {name}\t{response:.4} secs\t{service:.4} secs")
+    };
+    row("Average", response.mean() / 1e9, service.mean() / 1e9)?;
+    for (percent, share) in [("50%", 0.5), ("90%", 0.9), ("99%", 0.99), ("99.9%", 0.999)] {
+        let of = |ns: Nanos| seconds(ns);
+        row(
+            percent,
+            of(response.quantile(share)),
+            of(service.quantile(share)),
+        )?;
+    }
+    let (response, service) = (response.exact().slowest, service.exact().slowest);
+    row("Slowest", seconds(response), seconds(service))?;
+    writeln!(out)
+}
+
+fn remarks(out: &mut String, run: &Run) -> std::fmt::Result {
+    if let Some(warmup) = &run.warmup {
+        writeln!(
+            out,
+            "Warm-up, not counted above: {} responses, {} errors, {:.4} secs, 50% in {:.4} secs, 99% in {:.4} secs",
+            warmup.latencies.count(),
+            warmup.errors,
+            seconds(warmup.elapsed),
+            seconds(warmup.latencies.quantile(0.5)),
+            seconds(warmup.latencies.quantile(0.99)),
+        )?;
+    }
+    if run.about.interrupted {
+        writeln!(out, "Note: the run was stopped before its end.")?;
+    }
+    if run.generator.is_limit() {
+        writeln!(
+            out,
+            "Warning: the generator used {:.0} % of a core and may itself be the limit; the target may be faster than this.",
+            run.generator.busiest * 100.0
+        )?;
+    }
+    if run.tally.dropped > 0 {
+        writeln!(
+            out,
+            "Warning: {} arrivals were dropped; the latencies above leave them out.",
+            run.tally.dropped
+        )?;
+    }
+    let p95 = run.tally.response.quantile(0.95);
+    if run.tally.response.mean() / 1e9 > seconds(p95) {
+        writeln!(
+            out,
+            "Warning: the average exceeds the 95 % latency; look at the slowest responses."
+        )?;
+    }
+    Ok(())
+}
