@@ -1,0 +1,201 @@
+//! Clients prove who they are: secrets through the verified set and the hashing pool, assertions
+//! through the registered keys and one guarded insert.
+//!
+//! Every refusal is answered on a timer, and unknown clients never enter the pool, so that timing
+//! does not tell whether a client exists.
+
+use signet_oauth::Error;
+use signet_oauth::client::{AuthMethod, ClientSecret};
+use signet_oauth::client_auth::{self, Assertion, Credentials};
+use signet_oauth::ids::ClientId;
+use signet_oauth::jose::{Algorithm, Compact, VerificationKey};
+use signet_oauth::secret::Secret;
+use signet_oauth::time::Timestamp;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::{Failure, Fault};
+use crate::app::App;
+use crate::cache::CachedClient;
+use crate::hashing::{self, Origin};
+use crate::sealing::Purpose;
+use crate::store::SingleUse;
+
+/// The client behind the credentials, or `invalid_client`, said no sooner than the timer allows.
+pub async fn client(
+    app: &App,
+    credentials: &Credentials<'_>,
+    address: IpAddr,
+    now: Timestamp,
+) -> Result<Arc<CachedClient>, Failure> {
+    let started = app.clock.uptime();
+    let outcome = match credentials {
+        Credentials::Id(id) => public(app, id).await,
+        Credentials::Secret { method, id, secret } => {
+            by_secret(app, id, (*method, secret), address, now).await
+        }
+        Credentials::Assertion { jwt, id } => by_assertion(app, jwt, id.as_ref(), now).await,
+    };
+    if let Err(Failure::Denied(_)) = &outcome {
+        let elapsed = app.clock.uptime().saturating_sub(started);
+        tokio::time::sleep(app.failures.until_answer(elapsed)).await;
+    }
+    outcome
+}
+
+/// Refuses public clients: for endpoints that need proof (RFC 7662 §2.1).
+pub fn confidential(client: &CachedClient) -> Result<(), Error> {
+    match client.client.auth_method {
+        AuthMethod::None => Err(Error::client("client_public")),
+        _ => Ok(()),
+    }
+}
+
+async fn known(app: &App, id: &ClientId) -> Result<Arc<CachedClient>, Failure> {
+    let client = app
+        .find_client(id)
+        .await?
+        .ok_or_else(|| Error::client("client_unknown"))?;
+    if !client.client.enabled {
+        return Err(Error::client("client_disabled").into());
+    }
+    Ok(client)
+}
+
+async fn public(app: &App, id: &ClientId) -> Result<Arc<CachedClient>, Failure> {
+    let client = known(app, id).await?;
+    client_auth::allowed(&client.client, AuthMethod::None)?;
+    Ok(client)
+}
+
+async fn by_secret(
+    app: &App,
+    id: &ClientId,
+    (method, secret): (AuthMethod, &Secret),
+    address: IpAddr,
+    now: Timestamp,
+) -> Result<Arc<CachedClient>, Failure> {
+    let client = known(app, id).await?;
+    client_auth::allowed(&client.client, method)?;
+    if client.client.secret_expires_at.is_some_and(|at| now >= at) {
+        return Err(Error::client("client_secret_expired").into());
+    }
+    let right = match &client.client.secret {
+        ClientSecret::Digest(digest) => *digest == secret.digest(),
+        ClientSecret::Hash(hash) => {
+            app.verified.knows(id, hash, secret)
+                || slow(app, &client, hash.clone(), secret.clone(), address).await?
+        }
+        ClientSecret::None | ClientSecret::Sealed(_) => false,
+    };
+    if right {
+        Ok(client)
+    } else {
+        Err(Error::client("client_secret_wrong").into())
+    }
+}
+
+/// Checks a secret against its slow hash, in the pool.
+async fn slow(
+    app: &App,
+    client: &CachedClient,
+    hash: String,
+    secret: Secret,
+    address: IpAddr,
+) -> Result<bool, Failure> {
+    let id = &client.client.id;
+    let origin = Origin {
+        client: signet_oauth::log::client_key(id),
+        address,
+    };
+    let (job_hash, job_secret) = (hash.clone(), secret.clone());
+    let job = move || hashing::verify(&job_hash, job_secret.expose());
+    let verdict = app.hashing.run(origin.clone(), job).await?;
+    let right = verdict.map_err(|error| Fault::lasting(format!("hash of {id}: {error}")))?;
+    if right {
+        app.hashing.succeeded(&origin);
+        app.verified.remember(id, &hash, &secret);
+    }
+    Ok(right)
+}
+
+async fn by_assertion(
+    app: &App,
+    jwt: &str,
+    named: Option<&ClientId>,
+    now: Timestamp,
+) -> Result<Arc<CachedClient>, Failure> {
+    let compact = Compact::parse(jwt).map_err(|_| Error::client("assertion_malformed"))?;
+    let malformed = |_| Error::client("assertion_claims");
+    let unverified = compact.unverified_claims().map_err(malformed)?;
+    let subject = unverified
+        .sub()
+        .map_err(malformed)?
+        .and_then(ClientId::parse);
+    let id = subject.ok_or_else(|| Error::client("assertion_iss_sub"))?;
+    if named.is_some_and(|named| *named != id) {
+        return Err(Error::client("assertion_client_id").into());
+    }
+    let client = known(app, &id).await?;
+    let algorithm = compact.header().algorithm();
+    client_auth::assertion_method(&client.client, algorithm)?;
+    let key = assertion_key(app, &client, compact.header().kid(), algorithm).await?;
+    let payload = compact
+        .verify(&key)
+        .map_err(|_| Error::client("assertion_signature"))?;
+    let claims = payload.claims().map_err(malformed)?;
+    let assertion = Assertion {
+        issuer: claims.iss().map_err(malformed)?,
+        subject: claims.sub().map_err(malformed)?,
+        audience: claims.aud().map_err(malformed)?,
+        expires_at: claims.exp().map_err(malformed)?,
+        not_before: claims.nbf().map_err(malformed)?,
+        issued_at: claims.iat().map_err(malformed)?,
+        id: claims.jti().map_err(malformed)?,
+    };
+    let accepted: Vec<&str> = app.assertion_audiences.iter().map(String::as_str).collect();
+    let once = assertion.check(&id, &accepted, now)?;
+    let mut attempt = [0; 16];
+    app.rng.fill(&mut attempt);
+    match app
+        .store
+        .use_assertion(once.key, once.until, attempt)
+        .await?
+    {
+        SingleUse::Won => Ok(client),
+        SingleUse::Used => Err(Error::client("assertion_replayed").into()),
+        SingleUse::Expired => Err(Error::client("assertion_expired").into()),
+    }
+}
+
+/// The key that the assertion must be signed with. The algorithm comes from the registration and
+/// from the key; the header only picks among what they allow.
+async fn assertion_key(
+    app: &App,
+    client: &Arc<CachedClient>,
+    kid: Option<&str>,
+    algorithm: Algorithm,
+) -> Result<Arc<VerificationKey>, Failure> {
+    let unknown = || Error::client("assertion_key_unknown");
+    if algorithm != Algorithm::Hs256 {
+        if let Some(uri) = &client.client.jwks_uri {
+            return Ok(app
+                .client_keys
+                .find(uri, kid, algorithm)
+                .await?
+                .ok_or_else(unknown)?);
+        }
+        let keys = client.keys().ok_or_else(unknown)?;
+        return Ok(keys.find(kid, algorithm).cloned().ok_or_else(unknown)?);
+    }
+    let ClientSecret::Sealed(sealed) = &client.client.secret else {
+        return Err(unknown().into());
+    };
+    let context = client.client.id.as_str().as_bytes();
+    let secret = app
+        .sealing
+        .open(Purpose::ClientSecret, context, sealed)
+        .map_err(|error| Fault::lasting(format!("secret of {}: {error}", client.client.id)))?;
+    let key = VerificationKey::hs256(None, &secret).map_err(|_| unknown())?;
+    Ok(Arc::new(key))
+}

@@ -1,0 +1,121 @@
+//! The HTTP doors: two routers, and the loop that serves them. A door parses, calls a flow and
+//! writes the answer; it never touches the store.
+
+mod admin;
+mod body;
+pub mod client_body;
+mod clients;
+mod introspect;
+mod keys;
+mod openapi;
+mod peer;
+mod reply;
+mod revoke;
+pub mod serve;
+mod token;
+mod wellknown;
+
+use axum::Router;
+use axum::routing::{get, post};
+use std::sync::Arc;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+
+/// The router of the public listener, and its description.
+fn public_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(openapi::public())
+        .routes(routes!(token::post))
+        .routes(routes!(introspect::post))
+        .routes(routes!(revoke::post))
+        .merge(common_routes())
+}
+
+/// What both listeners answer.
+fn common_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(wellknown::metadata))
+        .routes(routes!(wellknown::openid))
+        .routes(routes!(wellknown::jwks))
+        .routes(routes!(wellknown::alive))
+        .routes(routes!(wellknown::ready))
+        .routes(routes!(wellknown::version))
+}
+
+/// What only an administrator is answered.
+fn admin_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(openapi::admin())
+        .routes(routes!(clients::create, clients::list))
+        .routes(routes!(
+            clients::get,
+            clients::replace,
+            clients::patch,
+            clients::delete
+        ))
+        .routes(routes!(clients::rotate_secret))
+        .routes(routes!(clients::disable))
+        .routes(routes!(clients::enable))
+        .routes(routes!(clients::end_tokens))
+        .routes(routes!(introspect::admin))
+        .routes(routes!(revoke::admin))
+        .routes(routes!(admin::flush))
+        .routes(routes!(keys::list, keys::create))
+        .routes(routes!(keys::rotate))
+        .routes(routes!(keys::retire))
+        .routes(routes!(admin::metrics))
+}
+
+/// The paths that users of Hydra know: same handlers, not in the description.
+fn admin_aliases() -> Router<Arc<App>> {
+    Router::new()
+        .route(
+            "/clients",
+            post(clients::create_alias).get(clients::list_alias),
+        )
+        .route(
+            "/clients/{id}",
+            get(clients::get)
+                .put(clients::replace)
+                .patch(clients::patch)
+                .delete(clients::delete),
+        )
+        .route("/oauth2/introspect", post(introspect::admin))
+        .route("/oauth2/flush", post(admin::flush))
+        .route("/keys/{set}", get(keys::set_alias))
+        .route("/keys/{set}/{kid}", get(keys::key_alias))
+        .route("/metrics/prometheus", get(admin::metrics))
+}
+
+/// The router of the public listener.
+pub fn public(app: &Arc<App>) -> Router {
+    let (routes, document) = public_routes().split_for_parts();
+    finish(routes.merge(openapi::route(&document)), app)
+}
+
+/// The router of the admin listener: everything but health, version and the public documents asks
+/// for a token.
+pub fn admin(app: &Arc<App>) -> Router {
+    let (guarded, document) = admin_routes().split_for_parts();
+    let (open, common) = common_routes().split_for_parts();
+    let guard = axum::middleware::from_fn_with_state(Arc::clone(app), admin::authorize);
+    let document = document.merge_from(common);
+    let guarded = guarded.merge(admin_aliases()).route_layer(guard);
+    finish(guarded.merge(open).merge(openapi::route(&document)), app)
+}
+
+fn finish(routes: Router<Arc<App>>, app: &Arc<App>) -> Router {
+    routes
+        .fallback(reply::no_such_path)
+        .method_not_allowed_fallback(reply::no_such_method)
+        .with_state(Arc::clone(app))
+}
+
+/// The descriptions of both listeners, for the tests and for the documentation.
+pub fn descriptions() -> (OpenApi, OpenApi) {
+    let (_, common) = common_routes().split_for_parts();
+    let (_, admin) = admin_routes().split_for_parts();
+    let (_, public) = public_routes().split_for_parts();
+    (public, admin.merge_from(common))
+}

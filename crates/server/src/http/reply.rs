@@ -1,0 +1,196 @@
+//! The only writer of responses: JSON, tokens, errors, and the headers that go with them.
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::header::{self, HeaderValue};
+use http::{HeaderName, StatusCode};
+use serde::Serialize;
+use signet_oauth::{Error, ErrorCode};
+use utoipa::{IntoResponses, ToSchema};
+
+use crate::flow::{Failure, Fault};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+/// A JSON answer that must not be kept by anybody (RFC 6749 §5.1).
+pub fn json(status: StatusCode, body: impl Into<Body>) -> Response {
+    typed(status, JSON, body)
+}
+
+/// An answer of another media type that must not be kept by anybody.
+pub fn typed(status: StatusCode, kind: HeaderValue, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, kind);
+    headers.insert(header::CACHE_CONTROL, NO_STORE);
+    response
+}
+
+/// A serialisable value as JSON.
+pub fn value(status: StatusCode, body: &impl Serialize) -> Response {
+    match serde_json::to_vec(body) {
+        Ok(text) => json(status, text),
+        Err(error) => Refusal(Fault::lasting(format!("rendering: {error}")).into()).into_response(),
+    }
+}
+
+/// A public document that may be kept for `max_age` seconds.
+pub fn document(body: bytes::Bytes, max_age: u64) -> Response {
+    let mut response = json(StatusCode::OK, body);
+    let kept = HeaderValue::from_str(&format!("public, max-age={max_age}")).unwrap_or(NO_STORE);
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, kept);
+    // Browser applications read discovery and keys from other origins.
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_ORIGIN,
+        HeaderValue::from_static("*"),
+    );
+    response
+}
+
+/// `204 No Content`.
+pub fn nothing() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
+/// The body of every refusal (RFC 6749 §5.2).
+#[derive(Serialize, ToSchema)]
+pub struct ErrorResponse {
+    /// The code.
+    error: &'static str,
+    /// What went wrong and what to do about it, for the developer of the client.
+    error_description: String,
+}
+
+/// The refusals that any endpoint may answer with.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "a schema: the answers are written by `Refusal`")]
+pub enum Refusals {
+    /// The request is malformed, or asks for what it may not have.
+    #[response(status = 400)]
+    BadRequest(ErrorResponse),
+    /// Authentication is missing or failed.
+    #[response(status = 401)]
+    Unauthorized(ErrorResponse),
+    /// The token lacks the scope.
+    #[response(status = 403)]
+    Forbidden(ErrorResponse),
+    /// The request did not arrive in time.
+    #[response(status = 408)]
+    RequestTimeout(ErrorResponse),
+    /// The body is too large.
+    #[response(status = 413)]
+    PayloadTooLarge(ErrorResponse),
+    /// The body is of a type that this endpoint does not read.
+    #[response(status = 415)]
+    UnsupportedMediaType(ErrorResponse),
+    /// The server cannot answer now; `Retry-After` says when to try again.
+    #[response(status = 503)]
+    Unavailable(ErrorResponse),
+}
+
+/// What went wrong, kept beside the response for the access log and the metrics.
+#[derive(Clone, Debug)]
+pub struct Reason {
+    /// A short fixed label.
+    pub label: &'static str,
+    /// What was attempted, for faults: goes to the log with the request's id.
+    pub fault: Option<String>,
+}
+
+/// A failure on its way out.
+#[derive(Debug)]
+pub struct Refusal(pub Failure);
+
+impl<T: Into<Failure>> From<T> for Refusal {
+    fn from(failure: T) -> Self {
+        Self(failure.into())
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let (code, description, reason) = match self.0 {
+            Failure::Denied(error) => {
+                let reason = Reason {
+                    label: error.reason,
+                    fault: None,
+                };
+                (error.code, error.description.into_owned(), reason)
+            }
+            Failure::Fault(Fault {
+                passing: true,
+                context,
+            }) => (
+                ErrorCode::TemporarilyUnavailable,
+                "the server cannot answer now: try again in a moment".to_owned(),
+                Reason {
+                    label: "unavailable",
+                    fault: Some(context),
+                },
+            ),
+            Failure::Fault(Fault {
+                passing: false,
+                context,
+            }) => (
+                ErrorCode::ServerError,
+                "the server met something unexpected; its log says what, under the request id"
+                    .to_owned(),
+                Reason {
+                    label: "fault",
+                    fault: Some(context),
+                },
+            ),
+        };
+        let status =
+            StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = ErrorResponse {
+            error: code.as_str(),
+            error_description: description,
+        };
+        let mut response = json(status, serde_json::to_vec(&body).unwrap_or_default());
+        if let Some((name, value)) = companion(code) {
+            response
+                .headers_mut()
+                .insert(name, HeaderValue::from_static(value));
+        }
+        response.extensions_mut().insert(reason);
+        response
+    }
+}
+
+/// The header that must or should come with an error.
+fn companion(code: ErrorCode) -> Option<(HeaderName, &'static str)> {
+    match code {
+        ErrorCode::InvalidClient => Some((
+            header::WWW_AUTHENTICATE,
+            r#"Basic realm="signet", charset="UTF-8""#,
+        )),
+        ErrorCode::InvalidToken => Some((
+            header::WWW_AUTHENTICATE,
+            r#"Bearer realm="signet", error="invalid_token""#,
+        )),
+        ErrorCode::InsufficientScope => Some((
+            header::WWW_AUTHENTICATE,
+            r#"Bearer realm="signet", error="insufficient_scope", scope="signet:admin""#,
+        )),
+        ErrorCode::TemporarilyUnavailable => Some((header::RETRY_AFTER, "1")),
+        ErrorCode::RequestTimeout => Some((header::CONNECTION, "close")),
+        _ => None,
+    }
+}
+
+/// The answer to a path that does not exist.
+pub async fn no_such_path() -> Refusal {
+    Error::new(ErrorCode::NotFound, "there is no such path", "path_unknown").into()
+}
+
+/// The answer to a method that the path does not have.
+pub async fn no_such_method() -> Refusal {
+    let description = "the path exists, but not with this method: see the Allow header";
+    Error::new(ErrorCode::MethodNotAllowed, description, "method_unknown").into()
+}

@@ -1,0 +1,176 @@
+//! Connections are accepted and served, requests counted and logged, and all of it is drained
+//! when the process is asked to stop.
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use http::{HeaderValue, Request};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tower::Service;
+
+use super::peer::Peer;
+use super::reply::{Reason, Refusal};
+use crate::app::App;
+use crate::config::RequestLog;
+use crate::flow::Fault;
+use crate::metrics::Endpoint;
+
+/// Numbers requests across all threads of the process.
+static REQUESTS: AtomicU64 = AtomicU64::new(0);
+
+/// One listener of the server.
+#[derive(Clone)]
+pub struct Door {
+    /// Its name in logs and metrics.
+    pub name: &'static str,
+    /// What it answers.
+    pub router: Router,
+    /// What the process consists of.
+    pub app: Arc<App>,
+    /// How many connections it serves at once.
+    pub connections: Arc<Semaphore>,
+}
+
+impl std::fmt::Debug for Door {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Door({})", self.name)
+    }
+}
+
+/// Accepts until `stop` says so, then lets requests in flight finish. Connections that wait in
+/// the listener's queue at that moment are served too: whoever has connected gets an answer.
+pub async fn serve(door: Door, listener: TcpListener, mut stop: watch::Receiver<bool>) {
+    let builder = builder(&door.app);
+    let graceful = GracefulShutdown::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, address)) => open(&door, &builder, &graceful, (stream, address.ip())),
+                Err(error) => {
+                    // Out of file descriptors, most likely: accepting at once again would spin.
+                    tracing::error!(%error, door = door.name, "cannot accept a connection");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            },
+            _ = stop.changed() => break,
+        }
+    }
+    while let Some(Ok((stream, address))) = listener.accept().now_or_never() {
+        open(&door, &builder, &graceful, (stream, address.ip()));
+    }
+    drop(listener);
+    if tokio::time::timeout(door.app.limits.drain_timeout, graceful.shutdown())
+        .await
+        .is_err()
+    {
+        tracing::warn!(
+            door = door.name,
+            "requests were still running when the drain time was over"
+        );
+    }
+}
+
+fn builder(app: &App) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(app.limits.header_timeout)
+        .max_buf_size(app.limits.header_bytes)
+        .half_close(false);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(app.limits.header_timeout)
+        .max_header_list_size(u32::try_from(app.limits.header_bytes).unwrap_or(u32::MAX))
+        .max_concurrent_streams(256);
+    builder
+}
+
+fn open(
+    door: &Door,
+    builder: &auto::Builder<TokioExecutor>,
+    graceful: &GracefulShutdown,
+    (stream, address): (TcpStream, IpAddr),
+) {
+    // Over the limit the connection is closed at once: a clear refusal beats a silent queue.
+    let Ok(permit) = Arc::clone(&door.connections).try_acquire_owned() else {
+        return;
+    };
+    // Small answers must not wait for more data to fill a packet.
+    if stream.set_nodelay(true).is_err() {
+        return;
+    }
+    let served = door.clone();
+    let service = service_fn(move |request| respond(served.clone(), request, address));
+    let connection = builder
+        .serve_connection(TokioIo::new(stream), service)
+        .into_owned();
+    let connection = graceful.watch(connection);
+    tokio::spawn(async move {
+        // A broken connection is the other side's business.
+        drop(connection.await);
+        drop(permit);
+    });
+}
+
+/// Answers one request: counts it, logs it, and turns a panic into a `server_error`.
+async fn respond(
+    mut door: Door,
+    request: Request<Incoming>,
+    address: IpAddr,
+) -> Result<Response, Infallible> {
+    let app = Arc::clone(&door.app);
+    let started = app.clock.uptime();
+    let endpoint = Endpoint::of(door.name, request.uri().path());
+    let log = app.limits.request_log;
+    let line = (log != RequestLog::Off)
+        .then(|| (request.method().clone(), request.uri().path().to_owned()));
+    let mut request = request.map(Body::new);
+    request.extensions_mut().insert(Peer(address));
+    let answered = AssertUnwindSafe(door.router.call(request))
+        .catch_unwind()
+        .await;
+    let mut response = match answered {
+        Ok(Ok(response)) => response,
+        Ok(Err(never)) => match never {},
+        Err(_) => {
+            app.metrics.panics.inc();
+            Refusal(Fault::lasting("a handler panicked").into()).into_response()
+        }
+    };
+    let elapsed = app.clock.uptime().saturating_sub(started);
+    let status = response.status();
+    app.metrics.answered(endpoint, status.as_u16(), elapsed);
+    let failed = status.is_client_error() || status.is_server_error();
+    if failed || log == RequestLog::All {
+        let number = REQUESTS.fetch_add(1, Ordering::Relaxed);
+        let id = format!("{:03x}-{number:x}", app.locators.node());
+        let reason = response.extensions_mut().remove::<Reason>();
+        if let Some((method, path)) = &line {
+            let label = reason.as_ref().map_or("", |reason| reason.label);
+            let (status, micros) = (status.as_u16(), elapsed.as_micros());
+            tracing::info!(target: "access", id, door = door.name, %method, path, status, micros, reason = label, %address);
+        }
+        if let Some(fault) = reason.and_then(|reason| reason.fault) {
+            tracing::error!(id, door = door.name, fault, "a request failed");
+        }
+        if let Ok(id) = HeaderValue::from_str(&id) {
+            response.headers_mut().insert("x-request-id", id);
+        }
+    }
+    Ok(response)
+}

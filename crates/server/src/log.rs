@@ -1,0 +1,166 @@
+//! The one log, followed: rows are applied to the caches and to the ended set, and the watermark
+//! tells how far. Own writes arrive from the store as soon as they are committed, before anybody
+//! is told that they succeeded; a poll finds whatever arrived in no other way.
+
+use signet_guard::revoked::Revoked;
+use signet_oauth::log::{Event, LogRow, Offered, Position, Watermark, client_key};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+use crate::app::Caches;
+use crate::clock::Clock;
+use crate::store::{self, Store};
+use crate::verified::VerifiedSecrets;
+
+/// Rows that one read of the log takes.
+const PAGE: u32 = 1000;
+
+/// Follows the log on behalf of everything that must not be stale.
+#[derive(Debug)]
+pub struct Follower {
+    state: Mutex<State>,
+    caches: Arc<Caches>,
+    verified: Arc<VerifiedSecrets>,
+    revoked: Arc<Revoked>,
+    keys_changed: Arc<Notify>,
+    clock: Clock,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    watermark: Watermark,
+    last: Option<(Position, [u8; 16])>,
+    fresh_at: Duration,
+    reload: bool,
+}
+
+impl Follower {
+    /// A follower that has seen nothing yet; [`Follower::reload`] comes next.
+    pub fn new(
+        caches: Arc<Caches>,
+        verified: Arc<VerifiedSecrets>,
+        revoked: Arc<Revoked>,
+        clock: Clock,
+    ) -> Self {
+        let keys_changed = Arc::new(Notify::new());
+        Self {
+            state: Mutex::default(),
+            caches,
+            verified,
+            revoked,
+            keys_changed,
+            clock,
+        }
+    }
+
+    /// Wakes whoever must load the signing keys again.
+    pub fn keys_changed(&self) -> Arc<Notify> {
+        Arc::clone(&self.keys_changed)
+    }
+
+    /// Everything up to here has been applied.
+    pub fn position(&self) -> Position {
+        self.lock().watermark.position()
+    }
+
+    /// How long ago the head of the log was read last.
+    pub fn staleness(&self) -> Duration {
+        self.clock.uptime().saturating_sub(self.lock().fresh_at)
+    }
+
+    /// Applies one row, in whatever order rows arrive: events commute. Only the watermark moves
+    /// in order.
+    pub fn apply(&self, row: &LogRow) {
+        self.carry_out(row);
+        let mut state = self.lock();
+        if state.watermark.offer(row.position) == Offered::Advanced {
+            state.last = Some((row.position, row.mark));
+        }
+    }
+
+    fn carry_out(&self, row: &LogRow) {
+        match &row.event {
+            Event::ClientChanged { id, generation } => {
+                self.caches.clients.invalidate(id, row.position);
+                self.verified.forget(id);
+                self.revoked
+                    .raise_client(client_key(id), *generation, row.until);
+            }
+            Event::UserChanged { key, generation } => {
+                self.revoked.raise_user(*key, *generation, row.until);
+            }
+            Event::TokenRevoked { key } => self.revoked.end_token(*key, row.until),
+            Event::FamilyEnded { key } => self.revoked.end_family(*key, row.until),
+            Event::SessionEnded { key } => self.revoked.end_session(*key, row.until),
+            Event::KeysChanged => self.keys_changed.notify_one(),
+            // There are no consents to forget yet.
+            Event::ConsentChanged { .. } => {}
+            Event::ClearAll => {
+                self.caches.clear(row.position);
+                self.verified.clear();
+                self.lock().reload = true;
+            }
+        }
+    }
+
+    /// Clears every cache and loads the state again: at start, and whenever the log cannot be
+    /// followed row by row.
+    pub async fn reload(&self, store: &Store) -> Result<Position, store::Error> {
+        let asked_at = self.clock.uptime();
+        let (head, mark) = store.head().await?;
+        let loading = self.revoked.begin_reload();
+        let sink = Arc::clone(&loading);
+        let position = store.load_state(move |item| sink.take(item.into())).await?;
+        self.revoked.finish_reload(&loading);
+        self.caches.clear(position);
+        self.verified.clear();
+        self.keys_changed.notify_one();
+        let mut state = self.lock();
+        state.watermark = Watermark::at(position);
+        state.last = mark.filter(|_| head == position).map(|mark| (head, mark));
+        state.fresh_at = asked_at;
+        state.reload = false;
+        Ok(position)
+    }
+
+    /// Reads the log from the watermark on, the row at the watermark included: if that row is
+    /// gone or another one, the database was restored, and everything is loaded again.
+    pub async fn catch_up(&self, store: &Store) -> Result<(), store::Error> {
+        loop {
+            let asked_at = self.clock.uptime();
+            let (from, last, must_reload) = {
+                let state = self.lock();
+                (state.watermark.position(), state.last, state.reload)
+            };
+            let rows = store.read_log(from, PAGE).await?;
+            let same = last.is_none_or(|(position, mark)| {
+                rows.first()
+                    .is_some_and(|row| row.position == position && row.mark == mark)
+            });
+            let gapless = rows
+                .windows(2)
+                .all(|pair| pair[1].position == pair[0].position.next());
+            if must_reload || !same || !gapless {
+                tracing::warn!(
+                    position = from.0,
+                    "the log was replaced or trimmed: loading it again"
+                );
+                self.reload(store).await?;
+                return Ok(());
+            }
+            let full = rows.len() >= PAGE as usize;
+            rows.iter()
+                .filter(|row| row.position > from)
+                .for_each(|row| self.apply(row));
+            if !full {
+                self.lock().fresh_at = asked_at;
+                return Ok(());
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
