@@ -18,9 +18,19 @@ impl File {
             .is_some_and(|extension| extension == "rs")
     }
 
+    /// A module that is compiled for tests only: `tests.rs`, or anything under `tests/`.
+    fn is_test(&self) -> bool {
+        self.path
+            .split('/')
+            .any(|part| part == "tests" || part == "tests.rs")
+    }
+
     /// Rust that is part of a product: neither tests nor examples.
     fn is_product(&self) -> bool {
-        self.is_rust() && self.path.starts_with("crates/") && self.path.contains("/src/")
+        self.is_rust()
+            && self.path.starts_with("crates/")
+            && self.path.contains("/src/")
+            && !self.is_test()
     }
 
     /// The lines before the first `#[cfg(test)]`, without comments, numbered from 1.
@@ -76,24 +86,17 @@ fn lines_with_words(
 }
 
 pub(crate) fn every_module_opens_with_its_job(files: &[File]) -> Vec<String> {
-    let silent = files
-        .iter()
-        .filter(|f| f.is_rust() && !f.text.starts_with("//!"));
+    let is_silent = |f: &&File| !f.text.starts_with("//!") && !f.path.ends_with("/tests.rs");
+    let silent = files.iter().filter(|f| f.is_rust()).filter(is_silent);
     silent
-        .map(|f| {
-            f.breach(
-                1,
-                "open with `//!`: the module's job and what it must not know",
-            )
-        })
+        .map(|f| f.breach(1, "open with `//!`: its job and what it must not know"))
         .collect()
 }
 
 pub(crate) fn no_module_has_more_than_500_lines(files: &[File]) -> Vec<String> {
-    let in_tests = |f: &File| f.path.contains("/tests/");
     let sized = files
         .iter()
-        .filter(|f| f.is_rust() && !in_tests(f))
+        .filter(|f| f.is_rust() && !f.is_test())
         .map(|f| (f, f.product_lines().count()));
     let long = sized.filter(|(_, lines)| *lines > 500);
     long.map(|(f, n)| f.breach(n, "too long: make it a directory with the same public face"))
@@ -156,7 +159,11 @@ fn forbidden_to(room: &str) -> &'static [&'static str] {
 pub(crate) fn rooms_of_the_server_import_downwards_only(files: &[File]) -> Vec<String> {
     let mut breaches = Vec::new();
     let mut arrows: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (file, path) in files.iter().filter_map(|f| Some((f, module_path(f)?))) {
+    for (file, path) in files
+        .iter()
+        .filter(|f| !f.is_test())
+        .filter_map(|f| Some((f, module_path(f)?)))
+    {
         let room = path.first().copied().unwrap_or("main");
         let inner = arrows.entry(room).or_default();
         for (line, named) in rooms_named(file, path.len()) {
