@@ -8,9 +8,9 @@ use std::rc::Rc;
 use crate::alarm::Alarm;
 use crate::clock::{Clock, Nanos};
 use crate::pace::{Pace, Step};
-use crate::tally::Tally;
+use crate::tally::{Start, Tally};
 use crate::watchdog::{Cut, Slot};
-use crate::wire::{Failure, Kind, Link};
+use crate::wire::{Answer, Failure, Kind, Link};
 
 /// What the lanes of one thread share during one phase of a run.
 #[derive(Debug)]
@@ -100,31 +100,32 @@ pub(crate) async fn lane(desk: Rc<Desk>, index: usize, mut link: Link) -> Link {
             return link;
         };
         let due = desk.zero + due;
-        if due > now {
+        let awaited = due > now;
+        if awaited {
             if !desk.alarm.at(due).await {
                 return link;
             }
             now = desk.clock.now();
         }
-        let start = now;
+        let start = Start {
+            due,
+            at: now,
+            awaited,
+        };
         desk.in_flight.set(desk.in_flight.get() + 1);
-        let deadline = start.saturating_add(desk.timeout);
-        let outcome = slot.bounded(deadline, link.exchange(ordinal, start)).await;
+        let deadline = now.saturating_add(desk.timeout);
+        let outcome = slot.bounded(deadline, link.exchange(ordinal, now)).await;
         desk.in_flight.set(desk.in_flight.get() - 1);
-        now = book(&desk, (due, start), outcome);
+        now = book(&desk, start, outcome);
         desk.last_end.set(desk.last_end.get().max(now));
     }
 }
 
 /// Books an outcome and says when it was there.
-fn book(
-    desk: &Desk,
-    (due, start): (Nanos, Nanos),
-    outcome: Result<Result<crate::wire::Answer, Failure>, Cut>,
-) -> Nanos {
+fn book(desk: &Desk, start: Start, outcome: Result<Result<Answer, Failure>, Cut>) -> Nanos {
     let failure = match outcome {
         Ok(Ok(answer)) => {
-            desk.tally.borrow_mut().answered(due, start, &answer);
+            desk.tally.borrow_mut().answered(start, &answer);
             return answer.ended;
         }
         Ok(Err(failure)) => failure,

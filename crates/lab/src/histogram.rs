@@ -144,7 +144,9 @@ impl Latencies {
         let mut own = fastest_count;
         let mut row = 1;
         for cell in self.cells.iter_recorded() {
-            let value = cell.value_iterated_to().clamp(fastest, slowest);
+            // A cell that reaches over an edge counts below it, where its round values are.
+            let value = self.cells.lowest_equivalent(cell.value_iterated_to());
+            let value = value.clamp(fastest, slowest);
             while row < rows.len() - 1 && value > rows[row].0 {
                 row += 1;
             }

@@ -72,12 +72,30 @@ pub(crate) struct Mishaps {
     pub(crate) example: String,
 }
 
+/// When a request was to start and when it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) due: Nanos,
+    pub(crate) at: Nanos,
+    /// A free lane was waiting for `due`, so being late is the generator's own fault.
+    pub(crate) awaited: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct OpenTally {
+    /// From the actual start to the last byte.
+    pub(crate) service: Latencies,
+    /// From the intended to the actual start, where a free lane was waiting. It is part of the
+    /// response time and no fault of the target.
+    pub(crate) lag: Latencies,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     /// From the intended start to the last byte.
     pub(crate) response: Latencies,
-    /// From the actual start to the last byte. Absent in a closed load, where the two are one.
-    pub(crate) service: Option<Latencies>,
+    /// What only an open load can tell: a closed one starts every request when it is intended.
+    pub(crate) open: Option<OpenTally>,
     pub(crate) phases: Phases,
     /// Opened connections by themselves.
     pub(crate) dials: Span,
@@ -88,11 +106,20 @@ pub(crate) struct Tally {
     pub(crate) dropped: u64,
 }
 
+impl OpenTally {
+    fn new() -> Result<Self, Unusable> {
+        Ok(Self {
+            service: Latencies::new()?,
+            lag: Latencies::new()?,
+        })
+    }
+}
+
 impl Tally {
     pub(crate) fn new(open: bool) -> Result<Self, Unusable> {
         Ok(Self {
             response: Latencies::new()?,
-            service: open.then(Latencies::new).transpose()?,
+            open: open.then(OpenTally::new).transpose()?,
             phases: Phases::default(),
             dials: Span::default(),
             statuses: BTreeMap::new(),
@@ -102,11 +129,13 @@ impl Tally {
         })
     }
 
-    /// Books an answer to a request that was to start at `due` and did start at `start`.
-    pub(crate) fn answered(&mut self, due: Nanos, start: Nanos, answer: &Answer) {
-        self.response.record(answer.ended - due);
-        if let Some(service) = &mut self.service {
-            service.record(answer.ended - start);
+    pub(crate) fn answered(&mut self, start: Start, answer: &Answer) {
+        self.response.record(answer.ended - start.due);
+        if let Some(open) = &mut self.open {
+            open.service.record(answer.ended - start.at);
+            if start.awaited {
+                open.lag.record(start.at - start.due);
+            }
         }
         self.phases.dial.record(answer.dialled.whole);
         self.phases.lookup.record(answer.dialled.lookup);
@@ -125,12 +154,11 @@ impl Tally {
         self.add_mishaps(failure.kind, 1, failure.detail);
     }
 
+    /// Adds another tally of the same kind of load.
     pub(crate) fn merge(&mut self, other: &Self) -> Result<(), Unusable> {
-        // Where response and service are one, the missing half is the half that is there.
-        if self.service.is_some() || other.service.is_some() {
-            let mut service = self.service.take().unwrap_or_else(|| self.response.clone());
-            service.merge(other.service.as_ref().unwrap_or(&other.response))?;
-            self.service = Some(service);
+        if let (Some(mine), Some(theirs)) = (&mut self.open, &other.open) {
+            mine.service.merge(&theirs.service)?;
+            mine.lag.merge(&theirs.lag)?;
         }
         self.response.merge(&other.response)?;
         self.phases.dial.merge(other.phases.dial);

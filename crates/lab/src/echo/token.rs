@@ -139,3 +139,29 @@ pub(crate) enum Ungranted {
     #[error("the answer cannot be written: {0}")]
     Json(#[from] serde_json::Error),
 }
+
+#[cfg(test)]
+mod tests {
+    use aws_lc_rs::signature::{
+        ECDSA_P256_SHA256_FIXED, KeyPair as _, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey,
+    };
+
+    use super::*;
+
+    #[test]
+    fn signatures_verify() {
+        let signer = Signer::new(Algorithm::Es256).unwrap();
+        let Key::Es256(key) = &signer.key else {
+            panic!("the key is of another kind")
+        };
+        let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key.public_key());
+        assert!(public.verify(b"m", &signer.sign(b"m").unwrap()).is_ok());
+
+        let signer = Signer::new(Algorithm::Rs256).unwrap();
+        let Key::Rs256(key) = &signer.key else {
+            panic!("the key is of another kind")
+        };
+        let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, key.public_key());
+        assert!(public.verify(b"m", &signer.sign(b"m").unwrap()).is_ok());
+    }
+}

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::{Nanos, seconds};
 use crate::histogram::{Exact, Latencies, Unusable};
 use crate::run::{About, Generator, Protocol, Run, Warmup};
-use crate::tally::{Mishaps, Phases, Span, Tally};
+use crate::tally::{Mishaps, OpenTally, Phases, Span, Tally};
 use crate::wire::Kind;
 
 const FORMAT: u32 = 1;
@@ -55,9 +55,8 @@ struct RunDocument {
     body_bytes: u64,
     /// From the intended start.
     response: LatencyDocument,
-    /// From the actual start; only where that can differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    service: Option<LatencyDocument>,
+    open: Option<OpenDocument>,
     phases: PhasesDocument,
     connections: SpanDocument,
     generator: GeneratorDocument,
@@ -108,6 +107,14 @@ struct LatencyDocument {
     sum_ns: u128,
     /// Nanoseconds, V2 encoding, base64.
     histogram: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct OpenDocument {
+    /// From the actual start.
+    service: LatencyDocument,
+    /// From the intended to the actual start, where a free lane was waiting.
+    lag: LatencyDocument,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -175,11 +182,7 @@ pub(crate) fn render(run: &Run) -> Result<String, Unreadable> {
         dropped: tally.dropped,
         body_bytes: tally.body_bytes,
         response: LatencyDocument::of(&tally.response)?,
-        service: tally
-            .service
-            .as_ref()
-            .map(LatencyDocument::of)
-            .transpose()?,
+        open: tally.open.as_ref().map(OpenDocument::of).transpose()?,
         phases: tally.phases.into(),
         connections: tally.dials.into(),
         generator: run.generator.into(),
@@ -213,7 +216,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Run, Unreadable> {
         elapsed: document.total_ns,
         tally: Tally {
             response: document.response.read()?,
-            service: document.service.map(|service| service.read()).transpose()?,
+            open: document.open.map(|open| open.read()).transpose()?,
             phases: document.phases.into(),
             dials: document.connections.into(),
             statuses: document.statuses,
@@ -264,6 +267,22 @@ impl LatencyDocument {
         };
         let bytes = STANDARD.decode(&self.histogram)?;
         Ok(Latencies::decode(&bytes, exact)?)
+    }
+}
+
+impl OpenDocument {
+    fn of(open: &OpenTally) -> Result<Self, Unreadable> {
+        Ok(Self {
+            service: LatencyDocument::of(&open.service)?,
+            lag: LatencyDocument::of(&open.lag)?,
+        })
+    }
+
+    fn read(&self) -> Result<OpenTally, Unreadable> {
+        Ok(OpenTally {
+            service: self.service.read()?,
+            lag: self.lag.read()?,
+        })
     }
 }
 
@@ -381,3 +400,6 @@ impl From<Generator> for GeneratorDocument {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

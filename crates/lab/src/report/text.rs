@@ -4,11 +4,14 @@
 use std::fmt::Write as _;
 
 use crate::clock::{Nanos, seconds};
+use crate::histogram::Latencies;
 use crate::run::Run;
 use crate::tally::Span;
 
 /// Width of the longest bar.
 const BAR: u64 = 40;
+/// A generator this late at 99 % is worth a word when it made up most of the response time.
+const LAG_WORTH_A_WARNING: Nanos = 1_000_000;
 const SHARES: [(&str, f64); 7] = [
     ("10", 0.10),
     ("25", 0.25),
@@ -106,33 +109,33 @@ fn outcomes(out: &mut String, run: &Run) -> std::fmt::Result {
 }
 
 /// Response and service time side by side: how far they are apart is how long arrivals waited for a
-/// free connection.
+/// free connection, and, as far as the lag goes, for the generator itself.
 fn open_load(out: &mut String, run: &Run) -> std::fmt::Result {
-    let (Some(rate), Some(service)) = (run.about.rate, &run.tally.service) else {
+    let (Some(rate), Some(open)) = (run.about.rate, &run.tally.open) else {
         return Ok(());
     };
-    let response = &run.tally.response;
     writeln!(out, "Open loop:")?;
     writeln!(out, "  Intended rate:\t{rate:.4} arrivals/sec")?;
     writeln!(out, "  Dropped:\t{} arrivals", run.tally.dropped)?;
+    writeln!(out, "  \t\tresponse\tservice\t\tgenerator lag")?;
+    let all = [&run.tally.response, &open.service, &open.lag];
+    let mut row = |name: &str, figure: &dyn Fn(&Latencies) -> f64| {
+        let [response, service, lag] = all.map(figure);
+        writeln!(
+            out,
+            "  {name}\t{response:.4} secs\t{service:.4} secs\t{lag:.4} secs"
+        )
+    };
+    row("Average:", &|latencies| latencies.mean() / 1e9)?;
+    for (percent, share) in [("50%", 0.5), ("90%", 0.9), ("99%", 0.99), ("99.9%", 0.999)] {
+        let name = format!("{percent} in:");
+        row(&name, &|latencies| seconds(latencies.quantile(share)))?;
+    }
+    row("Slowest:", &|latencies| seconds(latencies.exact().slowest))?;
     writeln!(
         out,
-        "  \tresponse (from intended start)\tservice (from actual start)"
+        "  Response counts from the intended start, service from the actual one."
     )?;
-    let mut row = |name: &str, response: f64, service: f64| {
-        writeln!(out, "  {name}\t{response:.4} secs\t{service:.4} secs")
-    };
-    row("Average", response.mean() / 1e9, service.mean() / 1e9)?;
-    for (percent, share) in [("50%", 0.5), ("90%", 0.9), ("99%", 0.99), ("99.9%", 0.999)] {
-        let of = |ns: Nanos| seconds(ns);
-        row(
-            percent,
-            of(response.quantile(share)),
-            of(service.quantile(share)),
-        )?;
-    }
-    let (response, service) = (response.exact().slowest, service.exact().slowest);
-    row("Slowest", seconds(response), seconds(service))?;
     writeln!(out)
 }
 
@@ -158,6 +161,15 @@ fn remarks(out: &mut String, run: &Run) -> std::fmt::Result {
             run.generator.busiest * 100.0
         )?;
     }
+    let lag = run.tally.open.as_ref().map(|open| open.lag.quantile(0.99));
+    let lag = lag.unwrap_or(0);
+    if lag >= LAG_WORTH_A_WARNING && lag >= run.tally.response.quantile(0.99) / 2 {
+        writeln!(
+            out,
+            "Warning: at 99 % the generator itself started {:.4} secs late; trust the service time, or free its core.",
+            seconds(lag)
+        )?;
+    }
     if run.tally.dropped > 0 {
         writeln!(
             out,
@@ -174,3 +186,6 @@ fn remarks(out: &mut String, run: &Run) -> std::fmt::Result {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
