@@ -1,0 +1,12 @@
+//! The lab as its users see it: the binary against small servers that count what reaches them.
+
+#![cfg(test)]
+
+mod bodies;
+mod closed;
+mod echo;
+mod failures;
+mod lab;
+mod open;
+mod secure;
+mod stub;
