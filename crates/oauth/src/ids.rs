@@ -100,6 +100,11 @@ impl Locator {
         self.0 >> (Self::NODE_BITS + Self::SEQUENCE_BITS)
     }
 
+    /// The locator that a row id is.
+    pub fn from_row_id(row_id: i64) -> Self {
+        Self(row_id)
+    }
+
     /// As a row id: never negative.
     pub fn row_id(self) -> i64 {
         self.0

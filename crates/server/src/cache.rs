@@ -6,6 +6,7 @@
 //! after the change was announced.
 
 use quick_cache::sync::Cache;
+use signet_guard::cache::TokenCache;
 use signet_oauth::client::Client;
 use signet_oauth::ids::ClientId;
 use signet_oauth::jose::JwkSet;
@@ -62,6 +63,23 @@ pub struct CachedToken {
     pub token: AccessToken,
     /// How the log knows it.
     pub key: signet_oauth::log::EventKey,
+}
+
+/// The caches that the log keeps coherent.
+#[derive(Debug)]
+pub struct Caches {
+    /// Clients by id.
+    pub clients: ClientCache,
+    /// Verified tokens by the digest of their text.
+    pub tokens: TokenCache<CachedToken>,
+}
+
+impl Caches {
+    /// Forgets everything, as of `position`.
+    pub fn clear(&self, position: Position) {
+        self.clients.clear(position);
+        self.tokens.clear();
+    }
 }
 
 struct Entry {

@@ -3,14 +3,15 @@
 //! is told that they succeeded; a poll finds whatever arrived in no other way.
 
 use signet_guard::revoked::Revoked;
-use signet_oauth::log::{Event, LogRow, Offered, Position, Watermark, client_key};
+use signet_oauth::log::{Event, LogRow, Offered, Position, Watermark};
+use signet_oauth::time::Timestamp;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-use crate::app::Caches;
+use crate::cache::Caches;
 use crate::clock::Clock;
-use crate::store::{self, Store};
+use crate::store::{self, StateRow, Store};
 use crate::verified::VerifiedSecrets;
 
 /// Rows that one read of the log takes.
@@ -108,17 +109,16 @@ impl Follower {
     /// followed row by row.
     pub async fn reload(&self, store: &Store) -> Result<Position, store::Error> {
         let asked_at = self.clock.uptime();
-        let (head, mark) = store.head().await?;
-        let loading = self.revoked.begin_reload();
-        let sink = Arc::clone(&loading);
-        let position = store.load_state(move |item| sink.take(item.into())).await?;
-        self.revoked.finish_reload(&loading);
+        let head = store.head().await?;
+        // Added to what is known: an entry too many is a token refused, one too few a token let in.
+        let revoked = Arc::clone(&self.revoked);
+        let position = store.load_state(move |row| take(&revoked, row)).await?;
         self.caches.clear(position);
         self.verified.clear();
         self.keys_changed.notify_one();
         let mut state = self.lock();
         state.watermark = Watermark::at(position);
-        state.last = mark.filter(|_| head == position).map(|mark| (head, mark));
+        state.last = head.mark.filter(|_| head.position == position).map(|mark| (position, mark));
         state.fresh_at = asked_at;
         state.reload = false;
         Ok(position)
@@ -163,4 +163,17 @@ impl Follower {
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn take(revoked: &Revoked, row: StateRow) {
+    let (event, until): (Event, Timestamp) = match row {
+        StateRow::Ended(ending) => (ending.event(), ending.until),
+        StateRow::ClientGeneration { id, generation, until } => {
+            (Event::ClientChanged { id, generation }, until)
+        }
+        StateRow::UserGeneration { key, generation, until } => {
+            (Event::UserChanged { key, generation }, until)
+        }
+    };
+    revoked.apply(&event, until);
 }

@@ -35,7 +35,7 @@ pub async fn authorize(app: &App, authorization: Option<&[u8]>) -> Result<Admin,
             "admin_token_absent",
         )
     })?;
-    if Digest::of(token.as_bytes()) == app.bootstrap {
+    if Digest::of(token.as_bytes()) == app.policy.bootstrap {
         return Ok(Admin::Bootstrap);
     }
     let now = app.clock.now();

@@ -188,7 +188,7 @@ pub async fn end_tokens(app: &App, id: &ClientId) -> Result<Client, Failure> {
             .ok_or_else(|| not_found("client"))?;
         let same = present.clone();
         if let Some(done) = write(app, present, same, true).await? {
-            return Ok(done);
+            return Ok(*done);
         }
     }
     Err(Fault::passing("client: lost every race for the row").into())
@@ -198,7 +198,7 @@ pub async fn end_tokens(app: &App, id: &ClientId) -> Result<Client, Failure> {
 pub async fn delete(app: &App, id: &ClientId) -> Result<(), Failure> {
     match app
         .store
-        .delete_client(id.clone(), app.longest_until())
+        .delete_client(id, app.longest_until())
         .await?
     {
         Deleted::Done { .. } => Ok(()),
@@ -211,7 +211,7 @@ async fn write(
     present: Client,
     client: Client,
     ends_tokens: bool,
-) -> Result<Option<Client>, Failure> {
+) -> Result<Option<Box<Client>>, Failure> {
     let version = present.version;
     let client = Client {
         id: present.id,
@@ -307,7 +307,7 @@ async fn secret_for(
             Ok((seal(app, client, secret), None))
         }
         SecretChoice::Given(secret, spec) => {
-            let spec = spec.unwrap_or(app.secret_hash);
+            let spec = spec.unwrap_or(app.policy.secret_hash);
             Ok((
                 ClientSecret::Hash(hash(app, client, secret.clone(), spec).await?),
                 None,

@@ -1,8 +1,9 @@
 //! A presented token is found and judged: opaque or JWT, here or at any other door.
 
+use signet_guard::cache::TokenDigest;
+use signet_guard::ended::Kind;
 use signet_oauth::ids::ClientId;
 use signet_oauth::introspection::{self, Caller, IntrospectionResponse};
-use signet_oauth::secret::Digest;
 use signet_oauth::time::Timestamp;
 use signet_oauth::token::{Known, Liveness};
 use signet_oauth::{Error, log, opaque};
@@ -18,7 +19,7 @@ pub async fn find(
     text: &str,
     now: Timestamp,
 ) -> Result<Option<Arc<CachedToken>>, Failure> {
-    let digest = Digest::of(text.as_bytes()).short();
+    let digest = TokenDigest::of(text);
     if let Some(known) = app.caches.tokens.get(&digest) {
         return Ok(Some(known));
     }
@@ -28,7 +29,7 @@ pub async fn find(
         app.verifier
             .verify(text, now)
             .ok()
-            .map(|verified| verified.token)
+            .map(|verified| verified.token().clone())
     };
     Ok(token.map(|token| {
         let key = log::token_key(token.id);

@@ -6,6 +6,7 @@ pub mod authenticate;
 pub mod clients;
 pub mod introspect;
 pub mod keys;
+pub mod operate;
 pub mod revoke;
 pub mod token;
 

@@ -3,8 +3,8 @@
 use signet_oauth::revocation::{self, Caller, Verdict};
 
 use super::{Failure, introspect};
-use crate::app::App;
-use crate::store::{EndKind, Ending};
+use crate::app::{App, CLOCK_SKEW};
+use crate::store::{Ending, EndingKind};
 
 /// Ends the token that the text turns out to be. Unknown and foreign tokens are no error
 /// (RFC 7009 §2.2); the label says what happened, for the audit log.
@@ -16,7 +16,7 @@ pub async fn revoke(app: &App, caller: Caller<'_>, text: &str) -> Result<&'stati
         Verdict::End { key, until } => {
             app.store
                 .end(vec![Ending {
-                    kind: EndKind::Token,
+                    kind: EndingKind::Token,
                     key,
                     until,
                 }])
@@ -28,6 +28,6 @@ pub async fn revoke(app: &App, caller: Caller<'_>, text: &str) -> Result<&'stati
 
 /// Removes what has expired, all of it at once.
 pub async fn flush(app: &App) -> Result<(), Failure> {
-    while app.store.expire(app.clock.now()).await?.more {}
+    while app.store.expire(app.clock.now(), CLOCK_SKEW).await?.more {}
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Tokens are issued: authenticate, decide, draw an id, sign or store, answer.
 
+use signet_guard::ended::Kind;
 use signet_oauth::client::{Persistence, TokenForm};
 use signet_oauth::client_auth::Credentials;
 use signet_oauth::grant::{Ask, Issue, client_credentials};
@@ -145,7 +146,7 @@ async fn reuse(
     for _ in 0..ATTEMPTS {
         if let Some(found) = live.as_ref().filter(|found| usable(found, issue, now)) {
             let token = told_again(app, client, issue, found, &key);
-            if !app.revoked.is_token_ended(log::token_key(token.id)) {
+            if !app.revoked.ended.contains(Kind::Token, &log::token_key(token.id)) {
                 let text = write(app, client, issue.form, &token).await?;
                 return Ok(Minted { token, text });
             }
@@ -191,7 +192,7 @@ fn told_again(
         ..describe(
             client,
             issue,
-            derived_id(app, live.locator, key),
+            derived_id(app, Locator::from_row_id(live.locator), key),
             live.issued_at,
         )
     }

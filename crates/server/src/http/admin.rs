@@ -58,7 +58,7 @@ pub async fn flush(
     security(("admin" = []))
 )]
 pub async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
-    let text = app.render_metrics()?;
+    let text = flow::operate::metrics(&app)?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(reply::typed(
         StatusCode::OK,

@@ -177,13 +177,6 @@ const READ_ONLY: [&str; 5] = [
     "generation",
 ];
 
-/// What holds for clients that do not say.
-#[derive(Clone, Copy, Debug)]
-pub struct Defaults {
-    /// Form and persistence of access tokens.
-    pub tokens: TokenPolicy,
-}
-
 impl ClientRequest {
     /// The members that this server does not know.
     pub fn unknown(&self) -> Option<&str> {
@@ -194,7 +187,7 @@ impl ClientRequest {
     }
 
     /// Makes a draft for the client `id`.
-    pub fn draft(self, id: ClientId, defaults: &Defaults) -> Result<Draft, Error> {
+    pub fn draft(self, id: ClientId, defaults: TokenPolicy) -> Result<Draft, Error> {
         let secret = self.secret_choice()?;
         Ok(Draft {
             client: self.fields.client(id, defaults)?,
@@ -258,7 +251,7 @@ impl GrantTokens {
 }
 
 impl ClientFields {
-    fn client(self, id: ClientId, defaults: &Defaults) -> Result<Client, Error> {
+    fn client(self, id: ClientId, defaults: TokenPolicy) -> Result<Client, Error> {
         let method = self.token_endpoint_auth_method.as_ref();
         let auth_method = named("token_endpoint_auth_method", method, AuthMethod::parse)?
             .unwrap_or(AuthMethod::ClientSecretBasic);
@@ -268,7 +261,7 @@ impl ClientFields {
             persistence: self.persistence.clone(),
             access_token_lifetime: self.access_token_lifetime,
         };
-        let tokens = tokens.policy(defaults.tokens)?;
+        let tokens = tokens.policy(defaults)?;
         Ok(Client {
             id,
             generation: 0,

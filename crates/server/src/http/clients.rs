@@ -134,7 +134,7 @@ async fn register(app: &App, request: ClientRequest) -> Result<Response, Refusal
         })?,
         None => clients::draw_id(app)?,
     };
-    let draft = request.draft(id, &app.client_defaults)?;
+    let draft = request.draft(id, app.policy.client_defaults)?;
     let registered = clients::create(app, draft).await?;
     tracing::info!(target: "audit", client = %registered.client.id, "client created");
     Ok(answer(StatusCode::CREATED, &registered))
@@ -293,7 +293,7 @@ fn described(app: &App, present: &Client, request: ClientRequest) -> Result<Draf
             "client_id_changed",
         ));
     }
-    request.draft(present.id.clone(), &app.client_defaults)
+    request.draft(present.id.clone(), app.policy.client_defaults)
 }
 
 /// RFC 7396 §2.

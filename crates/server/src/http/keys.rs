@@ -79,7 +79,7 @@ pub struct KeyRequest {
 impl KeyRequest {
     fn algorithm(&self, app: &App) -> Result<Algorithm, Error> {
         let Some(name) = self.alg.as_deref() else {
-            return Ok(app.signing_alg);
+            return Ok(app.policy.signing_alg);
         };
         Algorithm::parse(name)
             .filter(|alg| *alg != Algorithm::Hs256)

@@ -8,6 +8,7 @@ mod clients;
 mod introspect;
 mod keys;
 mod openapi;
+mod patience;
 mod peer;
 mod reply;
 mod revoke;

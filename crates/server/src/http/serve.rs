@@ -21,10 +21,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tower::Service;
 
+use super::patience::{Patience, Watch, Watched};
 use super::peer::Peer;
 use super::reply::{Reason, Refusal};
 use crate::app::App;
-use crate::config::RequestLog;
+use crate::config::Requests;
 use crate::flow::Fault;
 use crate::metrics::Endpoint;
 
@@ -53,12 +54,16 @@ impl std::fmt::Debug for Door {
 /// Accepts until `stop` says so, then lets requests in flight finish. Connections that wait in
 /// the listener's queue at that moment are served too: whoever has connected gets an answer.
 pub async fn serve(door: Door, listener: TcpListener, mut stop: watch::Receiver<bool>) {
-    let builder = builder(&door.app);
-    let graceful = GracefulShutdown::new();
+    let accepting = Accepting {
+        builder: builder(&door.app),
+        graceful: GracefulShutdown::new(),
+        watch: Watch::default(),
+    };
+    let watching = tokio::spawn(accepting.watch.clone().run(door.app.clock.clone()));
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, address)) => open(&door, &builder, &graceful, (stream, address.ip())),
+                Ok((stream, address)) => accepting.open(&door, stream, address.ip()),
                 Err(error) => {
                     // Out of file descriptors, most likely: accepting at once again would spin.
                     tracing::error!(%error, door = door.name, "cannot accept a connection");
@@ -69,7 +74,7 @@ pub async fn serve(door: Door, listener: TcpListener, mut stop: watch::Receiver<
         }
     }
     while let Some(Ok((stream, address))) = listener.accept().now_or_never() {
-        open(&door, &builder, &graceful, (stream, address.ip()));
+        accepting.open(&door, stream, address.ip());
     }
     drop(listener);
     if tokio::time::timeout(door.app.limits.drain_timeout, graceful.shutdown())
@@ -87,8 +92,7 @@ fn builder(app: &App) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(app.limits.header_timeout)
+        .header_read_timeout(None)
         .max_buf_size(app.limits.header_bytes)
         .half_close(false);
     builder
@@ -100,31 +104,37 @@ fn builder(app: &App) -> auto::Builder<TokioExecutor> {
     builder
 }
 
-fn open(
-    door: &Door,
-    builder: &auto::Builder<TokioExecutor>,
-    graceful: &GracefulShutdown,
-    (stream, address): (TcpStream, IpAddr),
-) {
-    // Over the limit the connection is closed at once: a clear refusal beats a silent queue.
-    let Ok(permit) = Arc::clone(&door.connections).try_acquire_owned() else {
-        return;
-    };
-    // Small answers must not wait for more data to fill a packet.
-    if stream.set_nodelay(true).is_err() {
-        return;
+impl Accepting {
+    fn open(&self, door: &Door, stream: TcpStream, address: IpAddr) {
+        // Over the limit the connection is closed at once: a clear refusal beats a silent queue.
+        let Ok(permit) = Arc::clone(&door.connections).try_acquire_owned() else { return };
+        // Small answers must not wait for more data to fill a packet.
+        if stream.set_nodelay(true).is_err() {
+            return;
+        }
+        let limits = &door.app.limits;
+        let patience =
+            Patience::new(door.app.clock.clone(), limits.header_timeout, limits.idle_timeout);
+        let (served, waiting) = (door.clone(), Arc::clone(&patience));
+        let service = service_fn(move |request| {
+            let (door, waiting) = (served.clone(), Arc::clone(&waiting));
+            async move {
+                waiting.begin();
+                let answered = respond(door, request, address).await;
+                waiting.end();
+                answered
+            }
+        });
+        let stream = TokioIo::new(Watched::new(stream, Arc::clone(&patience)));
+        let connection = self.builder.serve_connection(stream, service).into_owned();
+        let connection = self.graceful.watch(connection);
+        let task = tokio::spawn(async move {
+            // A broken connection is the other side's business.
+            drop(connection.await);
+            drop(permit);
+        });
+        self.watch.add(patience, task.abort_handle());
     }
-    let served = door.clone();
-    let service = service_fn(move |request| respond(served.clone(), request, address));
-    let connection = builder
-        .serve_connection(TokioIo::new(stream), service)
-        .into_owned();
-    let connection = graceful.watch(connection);
-    tokio::spawn(async move {
-        // A broken connection is the other side's business.
-        drop(connection.await);
-        drop(permit);
-    });
 }
 
 /// Answers one request: counts it, logs it, and turns a panic into a `server_error`.
@@ -137,7 +147,7 @@ async fn respond(
     let started = app.clock.uptime();
     let endpoint = Endpoint::of(door.name, request.uri().path());
     let log = app.limits.request_log;
-    let line = (log != RequestLog::Off)
+    let line = (log != Requests::Off)
         .then(|| (request.method().clone(), request.uri().path().to_owned()));
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(Peer(address));
@@ -156,7 +166,7 @@ async fn respond(
     let status = response.status();
     app.metrics.answered(endpoint, status.as_u16(), elapsed);
     let failed = status.is_client_error() || status.is_server_error();
-    if failed || log == RequestLog::All {
+    if failed || log == Requests::All {
         let number = REQUESTS.fetch_add(1, Ordering::Relaxed);
         let id = format!("{:03x}-{number:x}", app.locators.node());
         let reason = response.extensions_mut().remove::<Reason>();

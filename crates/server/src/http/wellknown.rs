@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::reply::{self, Refusal, Refusals};
 use crate::app::App;
-use crate::flow::keys;
+use crate::flow::{keys, operate};
 
 /// What the server offers (RFC 8414).
 #[utoipa::path(
@@ -18,7 +18,7 @@ use crate::flow::keys;
     responses((status = 200, description = "The metadata", body = Object), Refusals)
 )]
 pub async fn metadata(State(app): State<Arc<App>>) -> Response {
-    reply::document(keys::metadata(&app), app.limits.jwks_max_age)
+    reply::document(keys::metadata(&app), app.policy.keys.jwks_max_age)
 }
 
 /// What the server offers (OpenID Connect Discovery).
@@ -27,7 +27,7 @@ pub async fn metadata(State(app): State<Arc<App>>) -> Response {
     responses((status = 200, description = "The metadata", body = Object), Refusals)
 )]
 pub async fn openid(State(app): State<Arc<App>>) -> Response {
-    reply::document(keys::metadata(&app), app.limits.jwks_max_age)
+    reply::document(keys::metadata(&app), app.policy.keys.jwks_max_age)
 }
 
 /// The public keys that verify this server's signatures.
@@ -36,7 +36,7 @@ pub async fn openid(State(app): State<Arc<App>>) -> Response {
     responses((status = 200, description = "A JWK set", body = Object), Refusals)
 )]
 pub async fn jwks(State(app): State<Arc<App>>) -> Response {
-    reply::document(keys::jwks(&app), app.limits.jwks_max_age)
+    reply::document(keys::jwks(&app), app.policy.keys.jwks_max_age)
 }
 
 /// How the server is.
@@ -61,7 +61,7 @@ pub async fn alive() -> Response {
     responses((status = 200, description = "It should", body = HealthResponse), Refusals)
 )]
 pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
-    app.readiness().await?;
+    operate::readiness(&app).await?;
     Ok(reply::value(
         StatusCode::OK,
         &HealthResponse { status: "ok" },

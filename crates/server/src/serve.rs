@@ -1,0 +1,179 @@
+//! `signet serve`: the parts are built, the listeners bound, one runtime per core serves them, and
+//! a signal drains them.
+
+use std::fmt;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread;
+use tokio::net::TcpListener as AsyncListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Semaphore, watch};
+
+use crate::app::App;
+use crate::build::{self, BuildError};
+use crate::config::Config;
+use crate::http::serve::{Door, serve};
+use crate::{http, upkeep};
+
+/// Why the server did not start. The text says what to do.
+#[derive(Debug)]
+pub enum StartError {
+    /// An address is taken or not ours.
+    Listen(SocketAddr, std::io::Error),
+    /// A part could not be built.
+    Build(BuildError),
+    /// The operating system gives no threads or runtimes.
+    System(std::io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen(address, error) if error.kind() == std::io::ErrorKind::AddrInUse => write!(
+                f,
+                "{address} is taken: another program, or another signet, listens there; stop it, \
+                 or choose another address (SIGNET_PUBLIC_LISTEN, SIGNET_ADMIN_LISTEN)"
+            ),
+            Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
+            Self::Build(error) => error.fmt(f),
+            Self::System(error) => write!(f, "the system refuses a thread: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<BuildError> for StartError {
+    fn from(error: BuildError) -> Self {
+        Self::Build(error)
+    }
+}
+
+/// A server that listens; dropping it does not stop it, [`Running::stop`] does.
+#[derive(Debug)]
+pub struct Running {
+    /// Where the public door really is.
+    pub public: SocketAddr,
+    /// Where the admin door really is.
+    pub admin: SocketAddr,
+    /// The parts.
+    pub app: Arc<App>,
+    stop: watch::Sender<bool>,
+    threads: Vec<thread::JoinHandle<()>>,
+}
+
+/// Binds the listeners, builds the parts and starts to serve.
+pub fn start(config: &Config) -> Result<Running, StartError> {
+    // The ports come first: a second start by mistake must not touch the store.
+    let public = bind(config.public_listen)?;
+    let admin = bind(config.admin_listen)?;
+    let runtime = runtime().map_err(StartError::System)?;
+    let app = Arc::new(runtime.block_on(build::build(config))?);
+    let (stop, stopped) = watch::channel(false);
+    let address = |listener: &TcpListener| listener.local_addr().map_err(StartError::System);
+    let (public_at, admin_at) = (address(&public)?, address(&admin)?);
+    let doors = [
+        (door("public", http::public(&app), &app), public),
+        (door("admin", http::admin(&app), &app), admin),
+    ];
+    let count = match config.threads {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        count => count,
+    };
+    let mut threads = Vec::with_capacity(count);
+    let mut first = Some(runtime);
+    for number in 0..count {
+        let runtime = first.take().map_or_else(self::runtime, Ok).map_err(StartError::System)?;
+        let doors = doors
+            .iter()
+            .map(|(door, listener)| Ok((door.clone(), listener.try_clone()?)))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(StartError::System)?;
+        let (app, stopped) = (Arc::clone(&app), stopped.clone());
+        let work = move || work(&runtime, number, &app, doors, &stopped);
+        let named = thread::Builder::new().name(format!("serve-{number}"));
+        threads.push(named.spawn(work).map_err(StartError::System)?);
+    }
+    Ok(Running { public: public_at, admin: admin_at, app, stop, threads })
+}
+
+impl Running {
+    /// Stops accepting, lets requests in flight finish, closes the store.
+    pub fn stop(self) {
+        self.app.begin_stopping();
+        // Nobody listens any more where all threads have ended by themselves.
+        let _unheard = self.stop.send(true);
+        for thread in self.threads {
+            if thread.join().is_err() {
+                tracing::error!("a serving thread panicked");
+            }
+        }
+        if let Ok(runtime) = runtime() {
+            runtime.block_on(self.app.store.close());
+        }
+    }
+
+    /// Waits for SIGTERM or SIGINT. A second signal ends the process at once.
+    pub fn wait_for_signal(&self) -> std::io::Result<()> {
+        let runtime = runtime()?;
+        runtime.block_on(async {
+            let mut terminate = signal(SignalKind::terminate())?;
+            let mut interrupt = signal(SignalKind::interrupt())?;
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            Ok(())
+        })
+    }
+}
+
+fn runtime() -> std::io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
+    let bind = || {
+        let domain = socket2::Domain::for_address(address);
+        let socket = socket2::Socket::new(domain, socket2::Type::STREAM, None)?;
+        // A restart must not wait for the sockets of the process before it to time out.
+        socket.set_reuse_address(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(4096)?;
+        socket.set_nonblocking(true)?;
+        Ok(TcpListener::from(socket))
+    };
+    bind().map_err(|error| StartError::Listen(address, error))
+}
+
+fn door(name: &'static str, router: axum::Router, app: &Arc<App>) -> Door {
+    let connections = Arc::new(Semaphore::new(app.limits.connections));
+    Door { name, router, app: Arc::clone(app), connections }
+}
+
+/// One thread: serves all doors; the first one looks after the rest, too.
+fn work(
+    runtime: &Runtime,
+    number: usize,
+    app: &Arc<App>,
+    doors: Vec<(Door, TcpListener)>,
+    stopped: &watch::Receiver<bool>,
+) {
+    runtime.block_on(async {
+        let upkeep = (number == 0).then(|| upkeep::start(app));
+        let mut serving = Vec::new();
+        for (door, listener) in doors {
+            match AsyncListener::from_std(listener) {
+                Ok(listener) => serving.push(tokio::spawn(serve(door, listener, stopped.clone()))),
+                Err(error) => tracing::error!(%error, "a listener cannot be used"),
+            }
+        }
+        for door in serving {
+            if door.await.is_err() {
+                tracing::error!("a door panicked");
+            }
+        }
+        drop(upkeep);
+    });
+}
