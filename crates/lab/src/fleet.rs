@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::board::Board;
@@ -29,6 +30,8 @@ pub(crate) async fn run(
     lanes: usize,
     mut display: Display,
 ) -> Result<Haul, Broken> {
+    // Before anything is sent: a user who stops the run at once still gets its report.
+    let mut stop = signal(SignalKind::interrupt())?;
     let orders = Arc::new(orders);
     let board = Arc::new(Board::new(threads, display.is_on()));
     let (home, mut parts) = mpsc::unbounded_channel();
@@ -56,8 +59,7 @@ pub(crate) async fn run(
                     display.show(&progress);
                 }
             }
-            stopped = tokio::signal::ctrl_c() => {
-                stopped?;
+            Some(()) = stop.recv() => {
                 if board.is_stopped() {
                     return Err(Broken::Abandoned);
                 }

@@ -18,6 +18,7 @@ use hyper_util::server::conn::auto;
 use serde::Serialize;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, LocalOptions};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::spawn_local;
 
 pub(crate) use token::Algorithm;
@@ -47,6 +48,7 @@ pub(crate) fn serve(listen: SocketAddr, sign: Option<Algorithm>) -> Result<(), E
         .enable_all()
         .build_local(LocalOptions::default())?;
     runtime.block_on(async {
+        let mut stop = signal(SignalKind::interrupt())?;
         let listener = TcpListener::bind(listen).await?;
         writeln!(stdout(), "listening on {}", listener.local_addr()?)?;
         let answer = Rc::new(answer);
@@ -58,7 +60,7 @@ pub(crate) fn serve(listen: SocketAddr, sign: Option<Algorithm>) -> Result<(), E
                         drop(spawn_local(connection(stream, Rc::clone(&answer))));
                     }
                 }
-                stopped = tokio::signal::ctrl_c() => return Ok(stopped?),
+                Some(()) = stop.recv() => return Ok(()),
             }
         }
     })
