@@ -81,22 +81,19 @@ impl Follower {
     }
 
     fn carry_out(&self, row: &LogRow) {
+        self.revoked.apply(&row.event, row.until);
         match &row.event {
-            Event::ClientChanged { id, generation } => {
+            Event::ClientChanged { id, .. } => {
                 self.caches.clients.invalidate(id, row.position);
                 self.verified.forget(id);
-                self.revoked
-                    .raise_client(client_key(id), *generation, row.until);
             }
-            Event::UserChanged { key, generation } => {
-                self.revoked.raise_user(*key, *generation, row.until);
-            }
-            Event::TokenRevoked { key } => self.revoked.end_token(*key, row.until),
-            Event::FamilyEnded { key } => self.revoked.end_family(*key, row.until),
-            Event::SessionEnded { key } => self.revoked.end_session(*key, row.until),
             Event::KeysChanged => self.keys_changed.notify_one(),
-            // There are no consents to forget yet.
-            Event::ConsentChanged { .. } => {}
+            // These live in what `revoked` knows; consents are not cached.
+            Event::UserChanged { .. }
+            | Event::ConsentChanged { .. }
+            | Event::TokenRevoked { .. }
+            | Event::FamilyEnded { .. }
+            | Event::SessionEnded { .. } => {}
             Event::ClearAll => {
                 self.caches.clear(row.position);
                 self.verified.clear();

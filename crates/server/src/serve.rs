@@ -12,8 +12,10 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::app::App;
 use crate::build::{self, BuildError};
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::serve::{Door, serve};
+use crate::rng::Rng;
 use crate::{http, upkeep};
 
 /// Why the server did not start. The text says what to do.
@@ -69,7 +71,7 @@ pub fn start(config: &Config) -> Result<Running, StartError> {
     let public = bind(config.public_listen)?;
     let admin = bind(config.admin_listen)?;
     let runtime = runtime().map_err(StartError::System)?;
-    let app = Arc::new(runtime.block_on(build::build(config))?);
+    let app = Arc::new(runtime.block_on(build::build(config, Clock::system(), Rng::system()))?);
     let (stop, stopped) = watch::channel(false);
     let address = |listener: &TcpListener| listener.local_addr().map_err(StartError::System);
     let (public_at, admin_at) = (address(&public)?, address(&admin)?);

@@ -179,11 +179,8 @@ async fn assertion_key(
     let unknown = || Error::client("assertion_key_unknown");
     if algorithm != Algorithm::Hs256 {
         if let Some(uri) = &client.client.jwks_uri {
-            return Ok(app
-                .client_keys
-                .find(uri, kid, algorithm)
-                .await?
-                .ok_or_else(unknown)?);
+            let key = app.client_keys.find(uri, kid, algorithm).await;
+            return key.ok_or_else(|| unknown().into());
         }
         let keys = client.keys().ok_or_else(unknown)?;
         return Ok(keys.find(kid, algorithm).cloned().ok_or_else(unknown)?);

@@ -77,7 +77,7 @@ pub async fn create(app: &App, draft: Draft) -> Result<Registered, Failure> {
     app.rng.fill(&mut attempt);
     match app.store.create_client(client, attempt).await? {
         Created::Done { client, .. } => Ok(Registered {
-            client,
+            client: *client,
             secret: told,
         }),
         Created::Exists => Err(conflict("a client of this id exists", "client_exists")),
@@ -126,7 +126,7 @@ pub async fn update(
         };
         if let Some(done) = write(app, present, client, ends).await? {
             return Ok(Registered {
-                client: done,
+                client: *done,
                 secret: told,
             });
         }
@@ -169,7 +169,7 @@ pub async fn rotate_secret(app: &App, id: &ClientId) -> Result<Registered, Failu
         };
         if let Some(done) = write(app, present, client, true).await? {
             return Ok(Registered {
-                client: done,
+                client: *done,
                 secret: told,
             });
         }

@@ -4,6 +4,7 @@ use signet_guard::cache::TokenDigest;
 use signet_guard::ended::Kind;
 use signet_oauth::ids::ClientId;
 use signet_oauth::introspection::{self, Caller, IntrospectionResponse};
+use signet_oauth::log::EventKey;
 use signet_oauth::time::Timestamp;
 use signet_oauth::token::{Known, Liveness};
 use signet_oauth::{Error, log, opaque};
@@ -61,8 +62,12 @@ async fn known(app: &App, found: &CachedToken) -> Result<Known, Failure> {
     let client_generation = client
         .filter(|c| c.client.enabled)
         .map(|c| c.client.generation);
+    let of = |kind, key: &EventKey| app.revoked.ended.contains(kind, key);
+    let ended = of(Kind::Token, &found.key)
+        || found.token.family.is_some_and(|family| of(Kind::Family, &family))
+        || found.token.session.is_some_and(|session| of(Kind::Session, &session));
     Ok(Known {
-        ended: app.revoked.is_ended(found),
+        ended,
         client_generation,
         user_generation: None,
     })

@@ -1,0 +1,265 @@
+//! The parts are built from the configuration, in the order in which they need one another.
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use signet_guard::cache::TokenCache;
+use signet_guard::keys::KeySet;
+use signet_guard::revoked::Revoked;
+use signet_guard::verify::AccessTokenVerifier;
+use signet_oauth::client::{Persistence, TokenForm, TokenPolicy};
+use signet_oauth::grant::Settings;
+use signet_oauth::jose::JwkSet;
+use signet_oauth::secret::{Digest, Secret};
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::app::{App, KeyPolicy, Limits, Locators, Policy};
+use crate::cache::{Caches, ClientCache};
+use crate::client_keys::ClientKeys;
+use crate::clock::Clock;
+use crate::config::{self, Backend, ClusterKey as KeyPlace, Config, Switch};
+use crate::fetch::Fetcher;
+use crate::flow::{Failure, demo, keys};
+use crate::hashing::{FailureTimer, HashSpec, Pool, PoolSettings};
+use crate::log::Follower;
+use crate::metrics::Metrics;
+use crate::rng::Rng;
+use crate::sealing::ClusterKey;
+use crate::signer::Signer;
+use crate::store::{CheckedKey, Store, StoreOptions, StoreUrl};
+use crate::verified::VerifiedSecrets;
+
+/// Seconds by which clocks of issuers and verifiers may differ.
+const TOKEN_LEEWAY: u64 = 5;
+/// Seconds that a client stays in memory although nothing was heard of a change: should the log
+/// ever fail us, this bounds the damage.
+const CLIENT_LIFETIME: Duration = Duration::from_secs(600);
+/// Bytes of one cached token, for the budget of the cache.
+const TOKEN_BYTES: usize = 400;
+
+/// Why the parts could not be built. The text says what to do.
+#[derive(Debug)]
+pub struct BuildError(String);
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+fn failed<E: fmt::Display>(what: impl fmt::Display) -> impl FnOnce(E) -> BuildError {
+    move |error| BuildError(format!("{what}: {error}"))
+}
+
+fn fault(what: &'static str) -> impl FnOnce(Failure) -> BuildError {
+    move |failure| match failure {
+        Failure::Denied(error) => BuildError(format!("{what}: {}", error.description)),
+        Failure::Fault(fault) => BuildError(format!("{what}: {}", fault.context)),
+    }
+}
+
+/// Builds everything; the server is ready to serve when this returns.
+pub async fn build(config: &Config, clock: Clock, rng: Rng) -> Result<App, BuildError> {
+    fs::create_dir_all(&config.data_dir)
+        .map_err(failed(format_args!("cannot make {}", config.data_dir.display())))?;
+    let sealing = cluster_key(config, &rng)?;
+    let store = open_store(config)?;
+    check_cluster_key(&store, &sealing, config).await?;
+    let node = store.next_node().await.map_err(failed("cannot number this node"))?;
+    let caches = Arc::new(Caches {
+        clients: ClientCache::new(config.caches.clients, CLIENT_LIFETIME, clock.clone()),
+        tokens: TokenCache::new(config.caches.tokens.saturating_mul(TOKEN_BYTES)),
+    });
+    let verified = Arc::new(verified(config, &clock, &rng));
+    let revoked = Arc::new(Revoked::default());
+    let follower = Arc::new(Follower::new(
+        Arc::clone(&caches),
+        Arc::clone(&verified),
+        Arc::clone(&revoked),
+        clock.clone(),
+    ));
+    let following = Arc::clone(&follower);
+    store.on_append(move |row| following.apply(row));
+    follower.reload(&store).await.map_err(failed("cannot load the state"))?;
+    let keys = Arc::new(KeySet::new(empty_keys()?));
+    let app = App {
+        verifier: AccessTokenVerifier::new(&config.issuer, Arc::clone(&keys), TOKEN_LEEWAY),
+        keys,
+        caches,
+        follower,
+        revoked,
+        verified,
+        client_keys: ClientKeys::new(clock.clone(), Fetcher::new(&config.outgoing.private_hosts)),
+        signer: Signer::new(&config.signers).map_err(failed("cannot start the signers"))?,
+        hashing: Pool::new(hashing(config)).map_err(failed("cannot start the hashing threads"))?,
+        failures: FailureTimer::new(Duration::from_millis(config.hashing.failure_delay_ms)),
+        locators: Locators::new(node),
+        metrics: Metrics::new(),
+        grants: Settings {
+            issuer: config.issuer.clone(),
+            access_token_lifetime: config.tokens.access_token_lifetime,
+        },
+        limits: limits(config),
+        policy: policy(config, bootstrap(&config.data_dir, &rng)?)?,
+        stopping: AtomicBool::new(false),
+        sealing,
+        store,
+        clock,
+        rng,
+    };
+    keys::keep(&app).await.map_err(fault("cannot prepare the signing keys"))?;
+    keys::load(&app).await.map_err(fault("cannot load the signing keys"))?;
+    if config.demo {
+        demo::create(&app).await.map_err(fault("cannot create the demo client"))?;
+    }
+    Ok(app)
+}
+
+fn empty_keys() -> Result<JwkSet, BuildError> {
+    JwkSet::new([]).map_err(|error| BuildError(format!("an empty key set: {}", error.reason())))
+}
+
+fn cluster_key(config: &Config, rng: &Rng) -> Result<ClusterKey, BuildError> {
+    match config.cluster_key() {
+        KeyPlace::File(path) => ClusterKey::load(path).map_err(failed("cluster key")),
+        KeyPlace::FileOrNew(path) => {
+            ClusterKey::load_or_create(path, rng).map_err(failed("cluster key"))
+        }
+        KeyPlace::Ephemeral => Ok(ClusterKey::draw(rng)),
+    }
+}
+
+fn open_store(config: &Config) -> Result<Store, BuildError> {
+    let url = StoreUrl::parse(config.store.expose()).map_err(failed("store"))?;
+    let options = StoreOptions {
+        deadline: Duration::from_millis(config.storage.deadline_ms),
+        queue: config.storage.queue,
+        ..StoreOptions::default()
+    };
+    Store::open(&url, options).map_err(failed("store"))
+}
+
+async fn check_cluster_key(
+    store: &Store,
+    sealing: &ClusterKey,
+    config: &Config,
+) -> Result<(), BuildError> {
+    let checked = store.check_cluster_key(sealing.check_value()).await;
+    match checked.map_err(failed("cannot check the cluster key"))? {
+        CheckedKey::Stored | CheckedKey::Matches => Ok(()),
+        CheckedKey::Differs => Err(BuildError(format!(
+            "the cluster key does not fit this store: its signing keys were sealed with another \
+             one; give the file that belongs to the store (SIGNET_CLUSTER_KEY_FILE, now {:?})",
+            config.cluster.key_file
+        ))),
+    }
+}
+
+fn verified(config: &Config, clock: &Clock, rng: &Rng) -> VerifiedSecrets {
+    let capacity = match config.secrets.verified {
+        Switch::On => config.secrets.verified_capacity,
+        Switch::Off => 0,
+    };
+    let lifetime = Duration::from_secs(config.secrets.verified_ttl);
+    VerifiedSecrets::new(capacity, lifetime, clock.clone(), rng)
+}
+
+fn hashing(config: &Config) -> PoolSettings {
+    PoolSettings {
+        threads: config.hashing.threads,
+        queue: config.hashing.queue,
+        per_client: config.hashing.per_client,
+        per_address: config.hashing.per_address,
+    }
+}
+
+fn limits(config: &Config) -> Limits {
+    let limits = &config.limits;
+    Limits {
+        body_bytes: limits.body_bytes,
+        admin_body_bytes: limits.admin_body_bytes,
+        header_bytes: limits.header_bytes,
+        header_timeout: Duration::from_secs(limits.header_timeout),
+        body_timeout: Duration::from_secs(limits.body_timeout),
+        idle_timeout: Duration::from_secs(limits.idle_timeout),
+        drain_timeout: Duration::from_secs(limits.drain_timeout),
+        connections: limits.connections,
+        request_log: config.log.requests,
+    }
+}
+
+fn policy(config: &Config, bootstrap: Digest) -> Result<Policy, BuildError> {
+    let hash = config.secrets.hash.to_string();
+    Ok(Policy {
+        bootstrap,
+        assertion_audiences: ["", "/oauth2/token", "/oauth2/introspect", "/oauth2/revoke"]
+            .map(|path| format!("{}{path}", config.issuer))
+            .into(),
+        client_defaults: TokenPolicy {
+            form: match config.tokens.access_token {
+                config::AccessToken::Jwt => TokenForm::Jwt,
+                config::AccessToken::Opaque => TokenForm::Opaque,
+            },
+            persistence: match (config.tokens.access_token, config.tokens.persistence) {
+                (config::AccessToken::Opaque, _) | (_, config::Kept::Persisted) => {
+                    Persistence::Persisted
+                }
+                _ => Persistence::Stateless,
+            },
+            lifetime: None,
+        },
+        secret_hash: HashSpec::parse(&hash).map_err(failed("secrets.hash"))?,
+        signing_alg: config.tokens.signing_alg.algorithm(),
+        keys: KeyPolicy {
+            rotate_every: config.keys.rotate_every,
+            publish_before: config.keys.publish_before,
+            jwks_max_age: config.keys.jwks_max_age,
+            longest_token_lifetime: config.keys.longest_token_lifetime,
+        },
+        staleness_bound: Duration::from_millis(config.cluster.staleness_bound_ms),
+        refuse_when_stale: config.cluster.on_stale == config::OnStale::Refuse,
+        shared_store: config.store.backend() == Backend::Postgres,
+        data_dir: config.data_dir.clone(),
+    })
+}
+
+/// The digest of the bootstrap token; the token itself is written once, for its owner only.
+fn bootstrap(data_dir: &Path, rng: &Rng) -> Result<Digest, BuildError> {
+    let path = data_dir.join("admin.token");
+    let create = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    match create {
+        Ok(mut file) => {
+            let mut random = zeroize::Zeroizing::new([0; 32]);
+            rng.fill(&mut *random);
+            let token = Secret::new(format!("sga_{}", URL_SAFE_NO_PAD.encode(*random)));
+            writeln!(file, "{}", token.expose())
+                .and_then(|()| file.sync_all())
+                .map_err(failed(format_args!("cannot write {}", path.display())))?;
+            Ok(token.digest())
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            let mut text = String::new();
+            OpenOptions::new()
+                .read(true)
+                .open(&path)
+                .and_then(|mut file| file.read_to_string(&mut text))
+                .map_err(failed(format_args!("cannot read {}", path.display())))?;
+            let token = Secret::new(text.trim());
+            if token.expose().len() < 32 {
+                return Err(BuildError(format!(
+                    "{} holds no usable token: remove the file, and a new one is made",
+                    path.display()
+                )));
+            }
+            Ok(token.digest())
+        }
+        Err(error) => Err(failed(format_args!("cannot write {}", path.display()))(error)),
+    }
+}
