@@ -54,10 +54,7 @@ impl Display {
     pub(crate) fn show(&mut self, progress: &Progress) {
         match &self.place {
             Place::Nowhere => {}
-            Place::Terminal(bar) => {
-                bar.set_message(line(progress, self.until));
-                bar.tick();
-            }
+            Place::Terminal(bar) => bar.set_message(line(progress, self.until)),
             Place::Lines => {
                 let due = self.shown.saturating_add(nanos(LINE_EVERY));
                 // A phase that has just begun reads less than what was shown of the one before.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::clock::{Nanos, seconds};
 use crate::histogram::Latencies;
 use crate::run::Run;
-use crate::tally::Span;
+use crate::tally::{OpenTally, Span};
 
 /// Width of the longest bar.
 const BAR: u64 = 40;
@@ -161,14 +161,8 @@ fn remarks(out: &mut String, run: &Run) -> std::fmt::Result {
             run.generator.busiest * 100.0
         )?;
     }
-    let lag = run.tally.open.as_ref().map(|open| open.lag.quantile(0.99));
-    let lag = lag.unwrap_or(0);
-    if lag >= LAG_WORTH_A_WARNING && lag >= run.tally.response.quantile(0.99) / 2 {
-        writeln!(
-            out,
-            "Warning: at 99 % the generator itself started {:.4} secs late; trust the service time, or free its core.",
-            seconds(lag)
-        )?;
+    if let Some(open) = &run.tally.open {
+        open_remarks(out, &run.tally.response, open)?;
     }
     if run.tally.dropped > 0 {
         writeln!(
@@ -182,6 +176,24 @@ fn remarks(out: &mut String, run: &Run) -> std::fmt::Result {
         writeln!(
             out,
             "Warning: the average exceeds the 95 % latency; look at the slowest responses."
+        )?;
+    }
+    Ok(())
+}
+
+/// What kept arrivals waiting, when that was most of their response time.
+fn open_remarks(out: &mut String, response: &Latencies, open: &OpenTally) -> std::fmt::Result {
+    let lag = open.lag.quantile(0.99);
+    if lag >= LAG_WORTH_A_WARNING && lag >= response.quantile(0.99) / 2 {
+        writeln!(
+            out,
+            "Warning: at 99 % the generator itself started {:.4} secs late; trust the service time, or free its core.",
+            seconds(lag)
+        )?;
+    } else if response.mean() >= 2.0 * open.service.mean() + open.lag.mean() {
+        writeln!(
+            out,
+            "Warning: arrivals waited longer for a free connection than they were served; the target cannot keep up, or needs more connections (-c)."
         )?;
     }
     Ok(())

@@ -1,6 +1,11 @@
+use std::collections::BTreeMap;
+
 use super::*;
+use crate::clock::Nanos;
+use crate::histogram::Latencies;
+use crate::run::{Protocol, Warmup};
 use crate::tally::Start;
-use crate::wire::{Answer, Dialled, Failure};
+use crate::wire::{Answer, Dialled, Failure, Kind};
 
 fn run(durations: &[Nanos]) -> Run {
     let mut tally = Tally::new(true).unwrap();
