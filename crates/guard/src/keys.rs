@@ -12,20 +12,22 @@ pub struct KeySet(ArcSwap<Edition>);
 #[derive(Debug, Default)]
 pub(crate) struct Edition {
     pub(crate) number: u64,
-    pub(crate) keys: JwkSet,
+    pub(crate) keys: Arc<JwkSet>,
 }
 
 impl KeySet {
     /// A set of these keys.
     pub fn new(keys: JwkSet) -> Self {
+        let keys = Arc::new(keys);
         Self(ArcSwap::from_pointee(Edition { number: 1, keys }))
     }
 
     /// Replaces the keys. A key that is gone verifies nothing from here on, cached or not.
     pub fn replace(&self, keys: JwkSet) {
+        let keys = Arc::new(keys);
         self.0.rcu(|current| Edition {
             number: current.number + 1,
-            keys: keys.clone(),
+            keys: Arc::clone(&keys),
         });
     }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Entries at which a table becomes sixteen.
-const FULL: usize = 3072;
+const FULL: usize = 1536;
 /// Entries below which sixteen tables become one again.
 const SPARSE: usize = FULL / 4;
 /// Bits of the hash, from the top, that choose the stripe.
