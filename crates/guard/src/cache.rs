@@ -3,8 +3,9 @@
 //! Only what verified is kept, so nobody can fill the cache with garbage; nothing here says that a
 //! token is alive: the caller asks times and revocations again at each hit.
 //!
-//! `quick_cache` (CLOCK-Pro, a short read lock and one atomic mark per hit): measured here, one
-//! thread, 100,000 entries, digest not counted: PLACEHOLDER.
+//! Why `quick_cache` (CLOCK-Pro): a hit is a short read lock and one atomic mark, where moka also
+//! writes the read down for its housekeeping. 100,000 entries on two busy cores, digest not counted:
+//! 170 to 190 ns against 1,050 (`examples/check_cost.rs`).
 
 use aws_lc_rs::digest;
 use quick_cache::Weighter;
