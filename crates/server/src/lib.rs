@@ -7,3 +7,4 @@
 pub mod hashing;
 pub mod rng;
 pub mod sealing;
+pub mod store;
