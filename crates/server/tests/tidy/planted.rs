@@ -1,5 +1,6 @@
 //! Each rule finds a planted breach, and lets its near miss pass.
 
+use crate::arrows;
 use crate::rules::{self, File};
 
 fn file(path: &str, text: &str) -> File {
@@ -68,7 +69,7 @@ fn an_empty_name_is_found_for_files_and_directories() {
 
 #[test]
 fn an_arrow_upwards_is_found_however_it_is_written() {
-    let rule = rules::rooms_of_the_server_import_downwards_only;
+    let rule = arrows::rooms_of_the_server_import_downwards_only;
     let door = "crates/server/src/http/token.rs";
     let right = (
         door,
@@ -85,7 +86,7 @@ fn an_arrow_upwards_is_found_however_it_is_written() {
     let store = "crates/server/src/store/tokens.rs";
     let right = (
         store,
-        "use super::flow;\nuse signet_oauth::{config, flow};\nuse crate::clock;\n",
+        "use super::flow;\nmod a { use super::super::log; }\nuse signet_oauth::{config, flow};\n",
     );
     for wrong in [
         "use crate::flow;\n",
@@ -117,9 +118,9 @@ fn a_cycle_of_rooms_is_found() {
     let cache = file("crates/server/src/cache.rs", "use crate::signer::Keys;");
     let signer = file("crates/server/src/signer.rs", "use crate::log::Event;");
     let chain = [log, cache];
-    assert!(rules::rooms_of_the_server_import_downwards_only(&chain).is_empty());
+    assert!(arrows::rooms_of_the_server_import_downwards_only(&chain).is_empty());
     let cycle: Vec<File> = chain.into_iter().chain([signer]).collect();
-    let found = rules::rooms_of_the_server_import_downwards_only(&cycle);
+    let found = arrows::rooms_of_the_server_import_downwards_only(&cycle);
     assert_eq!(
         found,
         ["crates/server/src: a cycle of rooms: cache -> signer -> log -> cache"]
