@@ -23,6 +23,7 @@ mod statistics;
 mod tokens;
 mod url;
 
+use signet_oauth::log::LogRow;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -38,7 +39,7 @@ pub use statistics::{Durations, StoreStatistics};
 pub use tokens::{Inserted, ListedToken, LiveSlot, LiveToken, StoredToken, TokenPage};
 pub use url::StoreUrl;
 
-use op::{Outcome, Pending, Write};
+use op::{Listener, Outcome, Pending, Write};
 use statistics::Counters;
 
 /// How a store behaves.
@@ -69,6 +70,7 @@ pub struct Store {
     backend: Backend,
     deadline: Duration,
     counters: Arc<Counters>,
+    listener: Arc<Listener>,
 }
 
 #[derive(Clone, Debug)]
@@ -100,6 +102,7 @@ impl Store {
             backend,
             deadline: options.deadline,
             counters,
+            listener: Arc::default(),
         })
     }
 
@@ -129,9 +132,20 @@ impl Store {
         }
     }
 
+    /// Calls `hear` with every row of the log that this store appends: after its commit, before
+    /// whoever wrote it hears of that, whether or not anybody still waits. It runs on a thread of
+    /// the store and must not block. Only the first listener counts.
+    pub fn on_append(&self, hear: impl Fn(&LogRow) + Send + Sync + 'static) {
+        self.listener.set(Box::new(hear));
+    }
+
     async fn write(&self, write: Write) -> Result<Outcome, Error> {
         let (answer, answered) = oneshot::channel();
-        let pending = Pending { write, answer };
+        let pending = Pending {
+            write,
+            listener: Arc::clone(&self.listener),
+            answer,
+        };
         match &self.backend {
             Backend::Sqlite(db) => db.submit(pending)?,
             Backend::Postgres(db) => db.submit(pending)?,

@@ -4,6 +4,7 @@ use signet_oauth::client::Client;
 use signet_oauth::ids::ClientId;
 use signet_oauth::log::{Event, LogRow};
 use signet_oauth::time::Timestamp;
+use std::sync::{Arc, OnceLock};
 
 use super::assertions::SingleUse;
 use super::clients::{ClientUpdate, Created, Deleted, Updated};
@@ -85,10 +86,46 @@ pub(super) enum Outcome {
     Expired(Expired),
 }
 
+impl Outcome {
+    /// The rows of the log that the write appended.
+    fn rows(&self) -> &[LogRow] {
+        match self {
+            Self::Created(Created::Done { row, .. })
+            | Self::Updated(Updated::Done { row, .. })
+            | Self::Deleted(Deleted::Done { row })
+            | Self::Appended(row)
+            | Self::KeyInserted(KeyInserted::Done { row })
+            | Self::KeyUpdated(KeyUpdated::Done { row }) => std::slice::from_ref(row),
+            Self::Ended(ended) => &ended.rows,
+            _ => &[],
+        }
+    }
+}
+
+/// Who hears of committed rows of the log before the writer does.
+#[derive(Default)]
+pub(super) struct Listener(OnceLock<Box<Hear>>);
+
+type Hear = dyn Fn(&LogRow) + Send + Sync;
+
+impl Listener {
+    pub(super) fn set(&self, hear: Box<Hear>) {
+        // A second listener would be a mistake of the caller's; the first one stays.
+        let _first = self.0.set(hear);
+    }
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Listener")
+    }
+}
+
 /// A write that somebody waits for.
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) write: Write,
+    pub(super) listener: Arc<Listener>,
     pub(super) answer: tokio::sync::oneshot::Sender<Result<Outcome, Error>>,
 }
 
@@ -99,6 +136,10 @@ impl Pending {
     }
 
     pub(super) fn answer(self, result: Result<Outcome, Error>) {
+        // Also where nobody waits any more: a request that was given up has still changed things.
+        if let (Ok(outcome), Some(hear)) = (&result, self.listener.0.get()) {
+            outcome.rows().iter().for_each(hear);
+        }
         // Nobody waits any more: the deadline has answered instead.
         let _forsaken = self.answer.send(result);
     }
