@@ -4,8 +4,10 @@
 //! Arrows between the rooms: `main → http → flow → app → {store, cache, log, signer} → oauth`.
 //! Doors never import the store, the store never imports flows, doors or configuration.
 
+pub mod clock;
 pub mod config;
 pub mod hashing;
 pub mod rng;
 pub mod sealing;
+pub mod signer;
 pub mod store;

@@ -3,7 +3,7 @@
 //! Hashes from other servers are accepted as they are: bcrypt (`$2a$`, `$2b$`, `$2y$`), Argon2
 //! (`$argon2id$`, `$argon2i$`, RFC 9106) and PBKDF2 (`$pbkdf2-sha256$`, `$pbkdf2-sha512$`,
 //! RFC 8018). What a stored hash may cost is bounded, because whoever imports one decides how long
-//! every later check keeps a core busy. They are computed in a bounded pool ([`HashPool`]), never
+//! every later check keeps a core busy. They are computed in a bounded pool ([`Pool`]), never
 //! on a thread that serves. This module knows neither clients nor users, only text.
 //!
 //! docs/hashes.md says how the hashes of Hydra and Keycloak are written here.
@@ -20,7 +20,7 @@ pub(crate) mod workers;
 
 pub use admission::Origin;
 pub use argon2::Argon2Cost;
-pub use pool::{HashPool, PoolConfig, PoolError};
+pub use pool::{Pool, PoolError, PoolSettings};
 pub use spec::{HashSpec, Pbkdf2Digest};
 pub use timer::FailureTimer;
 
@@ -89,7 +89,7 @@ pub fn check(text: &str) -> Result<(), HashError> {
     Stored::parse(text).map(|_| ())
 }
 
-/// Whether `secret` is the one behind the stored hash. Slow by design: call it in [`HashPool`].
+/// Whether `secret` is the one behind the stored hash. Slow by design: call it in [`Pool`].
 pub fn verify(text: &str, secret: &str) -> Result<bool, HashError> {
     let secret = secret.as_bytes();
     Ok(match Stored::parse(text)? {
@@ -99,7 +99,7 @@ pub fn verify(text: &str, secret: &str) -> Result<bool, HashError> {
     })
 }
 
-/// Hashes a secret with a new salt. Slow by design: call it in [`HashPool`].
+/// Hashes a secret with a new salt. Slow by design: call it in [`Pool`].
 pub fn hash(spec: HashSpec, secret: &str, rng: &Rng) -> Result<String, HashError> {
     let (secret, salt) = (secret.as_bytes(), rng.array::<16>());
     match spec {

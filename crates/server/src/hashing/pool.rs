@@ -9,40 +9,23 @@ use std::sync::Arc;
 use super::admission::{Admission, Origin};
 use super::workers::{Lane, Shape, Workers};
 
+/// Pairs of client and address that are remembered: about 2 MB at most.
+const REMEMBERED: usize = 100_000;
+/// What a refused caller is told to wait: the queue holds a few seconds of work.
+const RETRY_AFTER_SECONDS: u32 = 2;
+
 /// The measures of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PoolConfig {
+pub struct PoolSettings {
     /// Threads, at least one.
     pub threads: usize,
-    /// Jobs that may wait.
+    /// Jobs that may wait. A quarter of these places is kept for pairs of client and address that
+    /// were right before.
     pub queue: usize,
-    /// How many of these places are kept for pairs of client and address that were right before.
-    pub kept: usize,
     /// Jobs of one client in the pool.
     pub per_client: usize,
     /// Jobs from one address in the pool.
     pub per_address: usize,
-    /// Pairs of client and address that are remembered.
-    pub remembered: usize,
-    /// What a refused caller is told to wait, in seconds.
-    pub retry_after_seconds: u32,
-}
-
-impl PoolConfig {
-    /// The defaults for this many cores: about three seconds of work may wait for each.
-    pub const fn for_cores(cores: usize) -> Self {
-        let threads = if cores == 0 { 1 } else { cores };
-        let queue = 256 * threads;
-        Self {
-            threads,
-            queue,
-            kept: queue / 4,
-            per_client: queue / 2,
-            per_address: queue / 2,
-            remembered: 100_000,
-            retry_after_seconds: 2,
-        }
-    }
 }
 
 /// Why there is no result.
@@ -61,26 +44,24 @@ pub enum PoolError {
 
 /// The pool.
 #[derive(Debug)]
-pub struct HashPool {
+pub struct Pool {
     workers: Workers,
     admission: Arc<Admission>,
-    retry_after_seconds: u32,
 }
 
-impl HashPool {
+impl Pool {
     /// Starts the threads.
-    pub fn start(config: PoolConfig) -> io::Result<Self> {
+    pub fn new(settings: PoolSettings) -> io::Result<Self> {
         let workers = Workers::start(Shape {
             name: "hashing",
-            threads: config.threads,
-            queue: config.queue,
-            kept: config.kept,
+            threads: settings.threads,
+            queue: settings.queue,
+            kept: settings.queue / 4,
             gives_way: true,
         })?;
         Ok(Self {
             workers,
-            admission: Admission::new(config.per_client, config.per_address, config.remembered),
-            retry_after_seconds: config.retry_after_seconds,
+            admission: Admission::new(settings.per_client, settings.per_address, REMEMBERED),
         })
     }
 
@@ -90,7 +71,7 @@ impl HashPool {
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
     {
-        let (permit, lane) = self.admission.admit(&origin).ok_or_else(|| self.full())?;
+        let (permit, lane) = self.admission.admit(&origin).ok_or(FULL)?;
         let counted = move || {
             let value = job();
             drop(permit);
@@ -124,16 +105,14 @@ impl HashPool {
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
     {
-        let answer = self.workers.submit(lane, job).map_err(|_| self.full())?;
+        let answer = self.workers.submit(lane, job).map_err(|_| FULL)?;
         answer.await.map_err(|_| PoolError::Lost)
     }
-
-    fn full(&self) -> PoolError {
-        PoolError::Full {
-            retry_after_seconds: self.retry_after_seconds,
-        }
-    }
 }
+
+const FULL: PoolError = PoolError::Full {
+    retry_after_seconds: RETRY_AFTER_SECONDS,
+};
 
 #[cfg(test)]
 mod tests;

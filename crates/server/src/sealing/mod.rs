@@ -126,6 +126,11 @@ impl ClusterKey {
         }))
     }
 
+    /// A new key that is written nowhere: what it seals is lost with the process.
+    pub fn draw(rng: &Rng) -> Self {
+        Self::new(&Zeroizing::new(rng.array()))
+    }
+
     /// A value that names the key and does not reveal it. The store keeps it, so that a node that
     /// was given the wrong key finds out when it starts.
     pub fn check_value(&self) -> [u8; 32] {

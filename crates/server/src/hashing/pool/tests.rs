@@ -7,17 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 
-const SMALL: PoolConfig = PoolConfig {
+/// Four places, one of them kept.
+const SMALL: PoolSettings = PoolSettings {
     threads: 1,
     queue: 4,
-    kept: 2,
     per_client: 100,
     per_address: 100,
-    remembered: 10,
-    retry_after_seconds: 7,
-};
-const FULL: PoolError = PoolError::Full {
-    retry_after_seconds: 7,
 };
 
 fn origin(client: u8) -> Origin {
@@ -41,7 +36,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 
 /// A job that keeps the pool's one thread until the sender is dropped.
 fn occupy(
-    pool: &HashPool,
+    pool: &Pool,
 ) -> (
     impl Future<Output = Result<(), PoolError>>,
     mpsc::Sender<()>,
@@ -59,30 +54,33 @@ fn occupy(
 
 #[test]
 fn a_full_pool_says_so_at_once_and_recovers() {
-    let pool = HashPool::start(SMALL).unwrap();
+    let pool = Pool::new(SMALL).unwrap();
     let (running, release) = occupy(&pool);
     let mut first = pin!(pool.run(origin(1), || 1));
     let mut second = pin!(pool.run(origin(2), || 2));
     assert!(poll(first.as_mut()).is_pending());
     assert!(poll(second.as_mut()).is_pending());
-    assert_eq!(
-        poll(pin!(pool.run(origin(3), || 3))),
-        Poll::Ready(Err(FULL))
-    );
-    assert_eq!(pool.waiting(), 2);
+    let mut third = pin!(pool.run(origin(3), || 3));
+    assert!(poll(third.as_mut()).is_pending());
+    let refused = poll(pin!(pool.run(origin(4), || 4)));
+    assert_eq!(refused, Poll::Ready(Err(FULL)));
+    assert_eq!(pool.waiting(), 3);
     drop(release);
     block_on(async {
         assert_eq!(running.await, Ok(()));
         assert_eq!((first.await, second.await), (Ok(1), Ok(2)));
-        assert_eq!(pool.run(origin(3), || 3).await, Ok(3));
+        assert_eq!(
+            (third.await, pool.run(origin(4), || 4).await),
+            (Ok(3), Ok(4))
+        );
     });
 }
 
 #[test]
 fn places_are_kept_for_who_was_right_before() {
-    let pool = HashPool::start(SMALL).unwrap();
+    let pool = Pool::new(SMALL).unwrap();
     let (running, release) = occupy(&pool);
-    let mut strangers: Vec<_> = (1..=2)
+    let mut strangers: Vec<_> = (1..=3)
         .map(|c| Box::pin(pool.run(origin(c), move || c)))
         .collect();
     for stranger in &mut strangers {
@@ -95,20 +93,18 @@ fn places_are_kept_for_who_was_right_before() {
     pool.succeeded(&origin(9));
     let mut friend = pin!(pool.run(origin(9), || 9));
     assert!(poll(friend.as_mut()).is_pending());
-    let mut trusted = pin!(pool.run_trusted(|| 10));
-    assert!(poll(trusted.as_mut()).is_pending());
     assert_eq!(poll(pin!(pool.run_trusted(|| 11))), Poll::Ready(Err(FULL)));
     drop(release);
     block_on(async {
         assert_eq!(friend.await, Ok(9));
-        assert_eq!(trusted.await, Ok(10));
+        assert_eq!(pool.run_trusted(|| 10).await, Ok(10));
         assert_eq!(running.await, Ok(()));
     });
 }
 
 #[test]
 fn a_job_whose_requester_has_gone_is_never_run_and_leaves_its_place() {
-    let pool = HashPool::start(SMALL).unwrap();
+    let pool = Pool::new(SMALL).unwrap();
     let (running, release) = occupy(&pool);
     let run = Arc::new(AtomicUsize::new(0));
     for client in 1..=100 {
@@ -132,7 +128,7 @@ fn a_job_whose_requester_has_gone_is_never_run_and_leaves_its_place() {
 
 #[test]
 fn a_client_is_refused_beyond_its_share_and_gets_it_back() {
-    let pool = HashPool::start(PoolConfig {
+    let pool = Pool::new(PoolSettings {
         per_client: 1,
         ..SMALL
     })
@@ -154,7 +150,7 @@ fn a_client_is_refused_beyond_its_share_and_gets_it_back() {
 
 #[test]
 fn a_panicking_job_is_lost_and_the_thread_lives_on() {
-    let pool = HashPool::start(SMALL).unwrap();
+    let pool = Pool::new(SMALL).unwrap();
     block_on(async {
         let lost: Result<(), _> = pool.run(origin(1), || panic!("on purpose")).await;
         assert_eq!(lost, Err(PoolError::Lost));
@@ -164,7 +160,7 @@ fn a_panicking_job_is_lost_and_the_thread_lives_on() {
 
 #[test]
 fn what_waits_when_the_pool_goes_is_lost_not_forgotten() {
-    let pool = HashPool::start(SMALL).unwrap();
+    let pool = Pool::new(SMALL).unwrap();
     let (_, release) = occupy(&pool);
     let receiver = pool.workers.submit(Lane::Open, || 1).unwrap();
     drop(pool);
@@ -174,12 +170,12 @@ fn what_waits_when_the_pool_goes_is_lost_not_forgotten() {
 
 #[test]
 fn many_threads_share_the_pool_and_every_job_is_answered() {
-    let config = PoolConfig {
+    let config = PoolSettings {
         queue: 64,
         threads: 3,
-        ..PoolConfig::for_cores(1)
+        ..SMALL
     };
-    let pool = Arc::new(HashPool::start(config).unwrap());
+    let pool = Arc::new(Pool::new(config).unwrap());
     let call = |caller: u8| {
         let pool = Arc::clone(&pool);
         std::thread::spawn(move || block_on(call_often(&pool, caller)))
@@ -193,7 +189,7 @@ fn many_threads_share_the_pool_and_every_job_is_answered() {
     assert_eq!(pool.waiting(), 0);
 }
 
-async fn call_often(pool: &HashPool, caller: u8) -> u32 {
+async fn call_often(pool: &Pool, caller: u8) -> u32 {
     let mut answered = 0;
     for number in 0..500 {
         match pool.run(origin(caller), move || number).await {
