@@ -1,6 +1,6 @@
 //! The log's tail and the state beside it: what ended, and which generations are behind.
 
-use signet_oauth::ids::ClientId;
+use signet_oauth::ids::{ClientId, Locator};
 use signet_oauth::log::{Event, EventKey, LogRow, Position};
 use signet_oauth::time::Timestamp;
 
@@ -20,7 +20,7 @@ pub enum EndingKind {
 }
 
 /// An end to be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ending {
     /// What ends.
     pub kind: EndingKind,
@@ -31,6 +31,27 @@ pub struct Ending {
 }
 
 impl Ending {
+    /// The ending that an event stands for, where it does.
+    pub(super) fn of(event: &Event, until: Timestamp) -> Option<Self> {
+        let (kind, key) = match event {
+            Event::TokenRevoked { key } => (EndingKind::Token, key),
+            Event::FamilyEnded { key } => (EndingKind::Family, key),
+            Event::SessionEnded { key } => (EndingKind::Session, key),
+            _ => return None,
+        };
+        let key = *key;
+        Some(Self { kind, key, until })
+    }
+
+    /// The column that keeps rows together which expire together: that of the end for tokens; 0
+    /// for families and sessions, whose end may be moved.
+    pub(super) fn bucket(&self) -> i64 {
+        match self.kind {
+            EndingKind::Token => Locator::bucket_of(self.until),
+            EndingKind::Family | EndingKind::Session => 0,
+        }
+    }
+
     /// What the log says about it.
     pub fn event(&self) -> Event {
         match self.kind {

@@ -19,6 +19,14 @@ pub struct Expired {
     pub more: bool,
 }
 
+impl Expired {
+    /// So many rows went, where one slice takes so many at most.
+    pub(super) fn add(&mut self, rows: u64, slice: u64) {
+        self.rows += rows;
+        self.more |= rows >= slice;
+    }
+}
+
 impl Store {
     /// Deletes a slice of what expired `skew` seconds before `now`, and prepares room ahead where
     /// the backend wants that. Call every few seconds, and again at once while there is more.

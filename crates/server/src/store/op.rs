@@ -2,7 +2,7 @@
 
 use signet_oauth::client::Client;
 use signet_oauth::ids::ClientId;
-use signet_oauth::log::{Event, LogRow};
+use signet_oauth::log::{Event, LogRow, client_key};
 use signet_oauth::time::Timestamp;
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +10,7 @@ use super::assertions::SingleUse;
 use super::clients::{ClientUpdate, Created, Deleted, Updated};
 use super::error::Error;
 use super::keys::{KeyInserted, KeyRecord, KeyUpdated};
-use super::log::{Ended, Ending};
+use super::log::{Ended, Ending, EndingKind};
 use super::maintenance::Expired;
 use super::meta::CheckedKey;
 use super::tokens::{Inserted, StoredToken};
@@ -65,6 +65,55 @@ pub(super) enum Write {
         now: Timestamp,
         skew: u64,
     },
+}
+
+/// A row that a write touches, by the number of its table and its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Touched(u8, [u8; 16]);
+
+impl Write {
+    /// The rows that only one operation of a batch may touch, where one statement carries out
+    /// many operations.
+    pub(super) fn touches(&self) -> Vec<Touched> {
+        let client = |id| vec![Touched(0, client_key(id))];
+        match self {
+            Self::CreateClient { client: new, .. } => client(&new.id),
+            Self::UpdateClient(update) => client(&update.client.id),
+            Self::DeleteClient { id, .. } => client(id),
+            Self::InsertToken(stored) => {
+                let locator = stored.token.id.locator().row_id();
+                let mut touches = vec![Touched(1, i128::from(locator).to_be_bytes())];
+                touches.extend(stored.live.map(|slot| Touched(2, slot.key)));
+                touches
+            }
+            Self::UseAssertion { key, .. } => vec![Touched(3, *key)],
+            Self::End(endings) => endings.iter().map(touched_by_ending).collect(),
+            Self::Append { event, until } => match event {
+                Event::ClientChanged { id, .. } => client(id),
+                Event::UserChanged { key, .. } => vec![Touched(4, *key)],
+                _ => Ending::of(event, *until)
+                    .iter()
+                    .map(touched_by_ending)
+                    .collect(),
+            },
+            // Rare, and carried out one by one.
+            Self::InsertKey { .. } | Self::UpdateKey { .. } => vec![Touched(5, [0; 16])],
+            Self::CheckClusterKey { .. }
+            | Self::NextNode
+            | Self::TakeLease { .. }
+            | Self::PutSetting { .. }
+            | Self::Expire { .. } => vec![Touched(6, [0; 16])],
+        }
+    }
+}
+
+fn touched_by_ending(ending: &Ending) -> Touched {
+    let table = match ending.kind {
+        EndingKind::Token => 7,
+        EndingKind::Family => 8,
+        EndingKind::Session => 9,
+    };
+    Touched(table, ending.key)
 }
 
 /// What came of a write, one variant for each kind.

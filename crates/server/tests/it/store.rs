@@ -25,6 +25,13 @@ macro_rules! contract {
                 super::super::$room::$name(super::super::place::Place::memory()).await;
             }
         )* } )* }
+        mod postgres { $( mod $room { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                let place = super::super::place::Place::postgres().await;
+                super::super::$room::$name(place).await;
+            }
+        )* } )* }
     };
 }
 

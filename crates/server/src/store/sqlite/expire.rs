@@ -18,8 +18,9 @@ pub(super) fn slice(batch: &mut Batch<'_>, now: Timestamp, skew: u64) -> Result<
     let before = now.minus(skew);
     let bucket = Locator::bucket_of(before);
     let mut expired = Expired::default();
-    expired.add(tokens(batch, Locator::floor_of(bucket))?);
-    expired.add(log(batch)?);
+    let mut add = |rows: usize| expired.add(u64::try_from(rows).unwrap_or(0), u64::from(SLICE));
+    add(tokens(batch, Locator::floor_of(bucket))?);
+    add(log(batch)?);
     let before = seconds(before);
     for (sql, limit) in [
         (
@@ -50,16 +51,9 @@ pub(super) fn slice(batch: &mut Batch<'_>, now: Timestamp, skew: u64) -> Result<
         ),
     ] {
         let limit: [&dyn ToSql; 3] = [&TENANT, &limit, &SLICE];
-        expired.add(batch.prepare(sql)?.execute(&limit[..])?);
+        add(batch.prepare(sql)?.execute(&limit[..])?);
     }
     Ok(expired)
-}
-
-impl Expired {
-    fn add(&mut self, rows: usize) {
-        self.rows += u64::try_from(rows).unwrap_or(0);
-        self.more |= rows >= usize::try_from(SLICE).unwrap_or(usize::MAX);
-    }
 }
 
 fn tokens(batch: &Batch<'_>, floor: i64) -> Result<usize, Error> {

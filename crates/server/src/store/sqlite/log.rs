@@ -2,14 +2,14 @@
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use signet_oauth::ids::{ClientId, Locator};
+use signet_oauth::ids::ClientId;
 use signet_oauth::log::{Event, LogRow, Position, client_key};
 use signet_oauth::time::Timestamp;
 
 use super::Reader;
 use super::batch::Batch;
 use crate::store::error::Error;
-use crate::store::log::{Ended, Ending, EndingKind, Head, StateRow};
+use crate::store::log::{Ended, Ending, Head, StateRow};
 use crate::store::rows::{
     TENANT, count, ending_kind, ending_number, event_from, key16, number, seconds, timestamp,
 };
@@ -118,10 +118,6 @@ pub(super) fn end(batch: &mut Batch<'_>, endings: &[Ending]) -> Result<Ended, Er
 
 /// Whether it was not known before, or not for so long.
 fn remember(batch: &Batch<'_>, ending: &Ending) -> Result<bool, Error> {
-    let bucket = match ending.kind {
-        EndingKind::Token => Locator::bucket_of(ending.until),
-        EndingKind::Family | EndingKind::Session => 0,
-    };
     let changed = batch
         .prepare(
             "INSERT INTO ended (tenant, bucket, kind, key, until) VALUES (?1, ?2, ?3, ?4, ?5) \
@@ -129,7 +125,7 @@ fn remember(batch: &Batch<'_>, ending: &Ending) -> Result<bool, Error> {
         )?
         .execute(params![
             TENANT,
-            bucket,
+            ending.bucket(),
             ending_number(ending.kind),
             ending.key,
             seconds(ending.until)
@@ -143,29 +139,17 @@ pub(super) fn append(
     event: &Event,
     until: Timestamp,
 ) -> Result<LogRow, Error> {
-    let ending = |kind, key: &[u8; 16]| Ending {
-        kind,
-        key: *key,
-        until,
-    };
+    if let Some(ending) = Ending::of(event, until) {
+        remember(batch, &ending)?;
+    }
     match event {
-        Event::TokenRevoked { key } => {
-            remember(batch, &ending(EndingKind::Token, key))?;
-        }
-        Event::FamilyEnded { key } => {
-            remember(batch, &ending(EndingKind::Family, key))?;
-        }
-        Event::SessionEnded { key } => {
-            remember(batch, &ending(EndingKind::Session, key))?;
-        }
         Event::UserChanged { key, generation } => {
-            let columns = (USER, *key, None);
-            raise(batch, columns, *generation, until, None)?;
+            raise(batch, (USER, *key, None), *generation, until, None)?;
         }
         Event::ClientChanged { id, generation } => {
             raise_client(batch, id, *generation, until, None)?;
         }
-        Event::KeysChanged | Event::ConsentChanged { .. } | Event::ClearAll => {}
+        _ => {}
     }
     batch.append(event.clone(), until)
 }

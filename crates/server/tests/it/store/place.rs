@@ -1,5 +1,7 @@
 //! Where a test has its database, and the values that it writes.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use signet::store::{Store, StoreOptions, StoreUrl, StoredToken};
 use signet_oauth::client::{
     AuthMethod, Client, ClientMetadata, ClientSecret, GrantType, Persistence, TokenForm,
@@ -12,6 +14,30 @@ use signet_oauth::token::AccessToken;
 
 /// An instant in the future of every database's clock.
 pub(super) const NOW: Timestamp = Timestamp(4_000_000_000);
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// What `make test` tells the tests about the components that it has started.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests have no configuration but this"
+)]
+pub(super) fn environment(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| {
+        panic!("{name} is not set: `make test` sets it (scripts/with-postgres COMMAND)")
+    })
+}
+
+/// Runs statements on a connection of their own.
+pub(super) async fn run(url: &str, sql: &str) {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls)
+        .await
+        .unwrap();
+    let connection = tokio::spawn(connection);
+    client.batch_execute(sql).await.unwrap();
+    drop(client);
+    connection.await.unwrap().unwrap();
+}
 
 /// A database for one test.
 pub(super) struct Place {
@@ -34,6 +60,20 @@ impl Place {
             url: StoreUrl::Memory,
             dir: None,
         }
+    }
+
+    /// A new database on the server that `make test` starts.
+    pub(super) async fn postgres() -> Self {
+        let server = environment("SIGNET_TEST_POSTGRES");
+        let name = format!(
+            "store_{}_{}",
+            std::process::id(),
+            NUMBER.fetch_add(1, Relaxed)
+        );
+        run(&server, &format!("CREATE DATABASE {name}")).await;
+        let (place, _) = server.rsplit_once('/').unwrap();
+        let url = StoreUrl::Postgres(format!("{place}/{name}"));
+        Self { url, dir: None }
     }
 
     pub(super) fn open(&self) -> Store {
@@ -131,7 +171,7 @@ impl Place {
                 let connection = rusqlite::Connection::open(path).unwrap();
                 connection.execute_batch(sql).unwrap();
             }
-            StoreUrl::Postgres(_) => panic!("not supported yet"),
+            StoreUrl::Postgres(url) => run(url, sql).await,
         }
         true
     }
