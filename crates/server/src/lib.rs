@@ -4,6 +4,7 @@
 //! Arrows between the rooms: `main → http → flow → app → {store, cache, log, signer} → oauth`.
 //! Doors never import the store, the store never imports flows, doors or configuration.
 
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod hashing;
