@@ -20,8 +20,9 @@ print` shows what is in force, without passwords. [deploy/signet.toml](../deploy
 example.
 
 - An unknown option is an error, and so is an unknown variable that begins with `SIGNET_`: a typing
-  error never becomes a default. Not looked at are `SIGNET_TEST_*`, which belong to the tests, and
-  what Kubernetes sets for a service named `signet` (`SIGNET_SERVICE_HOST`, `SIGNET_PORT`, …).
+  error never becomes a default. Not looked at are `SIGNET_ADMIN_URL` and `SIGNET_ADMIN_TOKEN_FILE`,
+  which belong to the [command line](cli.md), `SIGNET_TEST_*`, which belong to the tests, and what
+  Kubernetes sets for a service named `signet` (`SIGNET_SERVICE_HOST`, `SIGNET_PORT`, …).
 - Times are in seconds, where the name does not end in `_ms`. Sizes are in bytes. Paths are relative
   to the directory in which the server is started.
 - In a variable, a boolean is `true` or `false`, and an empty value is an error.

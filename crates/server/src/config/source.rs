@@ -346,6 +346,7 @@ fn is_foreign(name: &str, value: &OsString) -> bool {
     };
     let is_url = || value.to_string_lossy().contains("://");
     name == super::CONFIG_VARIABLE
+        || matches!(name, "SIGNET_ADMIN_URL" | "SIGNET_ADMIN_TOKEN_FILE")
         || name.starts_with("SIGNET_TEST_")
         || name.ends_with("_SERVICE_HOST")
         || name.contains("_SERVICE_PORT")

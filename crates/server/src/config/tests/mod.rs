@@ -263,10 +263,12 @@ fn everything_that_is_wrong_is_said_at_once() {
 }
 
 #[test]
-fn variables_of_the_tests_and_of_kubernetes_are_left_alone() {
+fn variables_of_others_are_left_alone() {
     let foreign = [
         ("SIGNET_DEV", "1"),
         ("SIGNET_TEST_LENGTH", "full"),
+        ("SIGNET_ADMIN_URL", "http://127.0.0.1:4445"),
+        ("SIGNET_ADMIN_TOKEN_FILE", "/run/secrets/admin"),
         ("SIGNET_SERVICE_HOST", "10.0.0.1"),
         ("SIGNET_ADMIN_SERVICE_PORT_HTTP", "4445"),
         ("SIGNET_PORT", "tcp://10.0.0.1:4444"),
