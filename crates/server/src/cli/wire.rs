@@ -222,3 +222,6 @@ fn from_file(path: &Path) -> Result<RootCertStore, CliError> {
     }
     Ok(roots)
 }
+
+#[cfg(test)]
+mod tests;

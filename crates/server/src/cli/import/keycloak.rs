@@ -127,15 +127,10 @@ fn reason_to_leave_out(source: &Source<'_>) -> Option<&'static str> {
 fn describe(source: &Source<'_>, draft: &mut Draft) {
     // Names like ${client_account} are looked up in Keycloak's translations.
     let is_said = |text: &&str| !text.starts_with("${");
+    let home = ["baseUrl", "rootUrl"].map(|name| source.text(name).filter(is_absolute));
     let texts = [
         ("client_name", source.text("name").filter(is_said)),
-        (
-            "client_uri",
-            source
-                .text("baseUrl")
-                .or(source.text("rootUrl"))
-                .filter(is_absolute),
-        ),
+        ("client_uri", home.into_iter().flatten().next()),
         ("logo_uri", source.attribute("logoUri")),
         ("policy_uri", source.attribute("policyUri")),
         ("tos_uri", source.attribute("tosUri")),

@@ -64,7 +64,7 @@ fn an_application_comes_along_with_its_uris() {
     assert_eq!(
         body,
         json!({
-            "enabled": false, "token_endpoint_auth_method": "none",
+            "enabled": false, "client_uri": "https://shop.example/", "token_endpoint_auth_method": "none",
             "grant_types": ["authorization_code", "refresh_token"], "response_types": ["code"],
             "scope": "openid", "access_token": "jwt",
             "redirect_uris":
