@@ -6,6 +6,7 @@ mod endings;
 mod keys;
 mod maintenance;
 mod opening;
+mod outage;
 mod place;
 mod races;
 mod tokens;

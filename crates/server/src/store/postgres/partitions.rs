@@ -51,7 +51,8 @@ async fn make(session: &Session, group: i64) -> Result<(), Trouble> {
     let made = session
         .run(&format!(
             "BEGIN; SELECT pg_advisory_xact_lock(1399287412, 2);
-             DO $$ BEGIN IF to_regclass('tokens_{group}') IS NULL THEN
+             DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_class
+             WHERE relname = 'tokens_{group}' AND pg_table_is_visible(oid)) THEN
              CREATE TABLE tokens_{group} (LIKE tokens INCLUDING ALL);
              ALTER TABLE tokens ATTACH PARTITION tokens_{group} FOR VALUES FROM ({from}) TO ({to});
              END IF; END $$; COMMIT"

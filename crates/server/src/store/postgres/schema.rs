@@ -39,9 +39,10 @@ fn check(found: i64, migrate: bool) -> Result<(), OpenError> {
 }
 
 async fn version(session: &Session) -> Result<i64, Trouble> {
-    let there = session
-        .read("SELECT to_regclass('schema_version') IS NOT NULL", &[])
-        .await?;
+    // Not `to_regclass`: it may answer from a cache that has not yet heard of another node.
+    let sql = "SELECT EXISTS (SELECT FROM pg_class \
+        WHERE relname = 'schema_version' AND pg_table_is_visible(oid))";
+    let there = session.read(sql, &[]).await?;
     if !there.first().is_some_and(|row| row.get(0)) {
         return Ok(0);
     }

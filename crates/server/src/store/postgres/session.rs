@@ -49,6 +49,7 @@ impl From<tokio_postgres::Error> for Trouble {
         if *code == SqlState::T_R_DEADLOCK_DETECTED
             || *code == SqlState::T_R_SERIALIZATION_FAILURE
             || *code == SqlState::LOCK_NOT_AVAILABLE
+            || *code == SqlState::DUPLICATE_TABLE
         {
             return Self::Again;
         }

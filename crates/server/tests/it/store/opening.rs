@@ -26,33 +26,41 @@ async fn a_second_start_names_the_file_that_is_in_use() {
 
 #[tokio::test]
 async fn a_newer_schema_is_refused() {
-    let place = Place::sqlite();
-    place.open().close().await;
-    assert!(place.execute("PRAGMA user_version = 99").await);
-    let error = open_error(&place.url, StoreOptions::default());
-    assert!(
-        matches!(error, OpenError::NewerSchema { found: 99, .. }),
-        "{error:?}"
-    );
-    assert!(error.to_string().contains("newer version"), "{error}");
+    for (place, sql) in [
+        (Place::sqlite(), "PRAGMA user_version = 99"),
+        (
+            Place::postgres().await,
+            "UPDATE schema_version SET version = 99",
+        ),
+    ] {
+        place.open().close().await;
+        assert!(place.execute(sql).await);
+        let error = open_error(&place.url, StoreOptions::default());
+        assert!(
+            matches!(error, OpenError::NewerSchema { found: 99, .. }),
+            "{error:?}"
+        );
+        assert!(error.to_string().contains("newer version"), "{error}");
+    }
 }
 
 #[tokio::test]
 async fn missing_migrations_are_applied_only_when_asked_for() {
-    let place = Place::sqlite();
-    let options = StoreOptions {
-        migrate: false,
-        ..StoreOptions::default()
-    };
-    let error = open_error(&place.url, options);
-    assert!(
-        matches!(error, OpenError::OlderSchema { found: 0, .. }),
-        "{error:?}"
-    );
-    let (before, after) = Store::migrate(&place.url).unwrap();
-    assert!(before == 0 && after > 0);
-    Store::open(&place.url, options).unwrap().close().await;
-    assert_eq!(Store::migrate(&place.url).unwrap(), (after, after));
+    for place in [Place::sqlite(), Place::postgres().await] {
+        let options = StoreOptions {
+            migrate: false,
+            ..StoreOptions::default()
+        };
+        let error = open_error(&place.url, options);
+        assert!(
+            matches!(error, OpenError::OlderSchema { found: 0, .. }),
+            "{error:?}"
+        );
+        let (before, after) = Store::migrate(&place.url).unwrap();
+        assert!(before == 0 && after > 0);
+        Store::open(&place.url, options).unwrap().close().await;
+        assert_eq!(Store::migrate(&place.url).unwrap(), (after, after));
+    }
 }
 
 #[tokio::test]
@@ -96,4 +104,45 @@ async fn a_place_that_cannot_be_written_is_named() {
     let url = StoreUrl::Sqlite(dir.path().join("missing/signet.db"));
     let error = open_error(&url, StoreOptions::default());
     assert!(error.to_string().contains("missing/signet.db"), "{error}");
+}
+
+#[tokio::test]
+async fn nodes_that_start_at_once_migrate_once() {
+    let place = Place::postgres().await;
+    let opened: Vec<_> = (0..4)
+        .map(|_| {
+            let url = place.url.clone();
+            std::thread::spawn(move || Store::open(&url, StoreOptions::default()))
+        })
+        .collect();
+    for thread in opened {
+        thread.join().unwrap().unwrap().close().await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_url_of_postgresql_is_said() {
+    let place = Place::postgres().await;
+    let StoreUrl::Postgres(url) = &place.url else {
+        panic!("this is about PostgreSQL");
+    };
+    let (login, rest) = url.split_once('@').unwrap();
+    let (user, _) = login.rsplit_once(':').unwrap();
+    let (host, database) = rest.split_once('/').unwrap();
+    for (url, part) in [
+        (format!("{user}:wrong@{rest}"), "refused the login"),
+        (format!("{user}@{rest}"), "refused the login"),
+        (format!("{login}@{host}/nowhere"), "refused the login"),
+        (
+            format!("{login}@127.0.0.1:1/{database}"),
+            "cannot be reached",
+        ),
+        (format!("{url}?sslmode=require"), "cannot be reached"),
+        (format!("{url}?sslmode=sometimes"), "sslmode"),
+        (format!("{url}?sslrootcert=/nowhere.pem"), "/nowhere.pem"),
+    ] {
+        let error = open_error(&StoreUrl::Postgres(url.clone()), StoreOptions::default());
+        let text = error.to_string();
+        assert!(text.contains(part), "{url}: {text}");
+    }
 }
