@@ -1,8 +1,9 @@
 //! The parts of the process, built once. No logic: flows use the parts, doors use the flows.
 
-use signet_guard::keys::KeySet;
-use signet_guard::revoked::Revoked;
-use signet_guard::verify::AccessTokenVerifier;
+use arc_swap::ArcSwap;
+use signet_guard::AccessTokenVerifier;
+use signet_guard::KeySet;
+use signet_guard::Revoked;
 use signet_oauth::client::TokenPolicy;
 use signet_oauth::grant::Settings;
 use signet_oauth::ids::{ClientId, Locator};
@@ -14,18 +15,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use crate::cache::client_keys::ClientKeys;
+use crate::cache::verified::VerifiedSecrets;
 use crate::cache::{CachedClient, Caches};
-use crate::client_keys::ClientKeys;
 use crate::clock::Clock;
 use crate::config::Requests;
-use crate::hashing::{FailureTimer, HashSpec, Pool};
+use crate::hashing::{FailureTimer, HashPool, HashSpec};
 use crate::log::Follower;
-use crate::metrics::Metrics;
 use crate::rng::Rng;
 use crate::sealing::ClusterKey;
 use crate::signer::Signer;
 use crate::store::{self, Store};
-use crate::verified::VerifiedSecrets;
+use crate::telemetry::metrics::Metrics;
 
 /// Seconds by which clocks of nodes and database may differ: rows outlive their expiry by that.
 pub const CLOCK_SKEW: u64 = 30;
@@ -49,12 +50,14 @@ pub struct App {
     pub signer: Signer,
     /// Verifies them.
     pub verifier: AccessTokenVerifier,
+    /// What the server says about itself, rendered.
+    pub metadata: ArcSwap<bytes::Bytes>,
     /// The published keys, as the verifier sees them.
     pub keys: Arc<KeySet>,
     /// Seals what must not be read at rest.
     pub sealing: ClusterKey,
     /// Computes slow hashes.
-    pub hashing: Pool,
+    pub hashing: HashPool,
     /// Says when failures are answered.
     pub failures: FailureTimer,
     /// Tells time.
@@ -146,12 +149,19 @@ pub struct Locators {
 impl Locators {
     /// Places of this node.
     pub fn new(node: u16) -> Self {
-        Self { node, sequence: AtomicU32::new(0) }
+        Self {
+            node,
+            sequence: AtomicU32::new(0),
+        }
     }
 
     /// The place of a row that expires then.
     pub fn next(&self, expires_at: Timestamp) -> Locator {
-        Locator::new(expires_at, self.node, self.sequence.fetch_add(1, Ordering::Relaxed))
+        Locator::new(
+            expires_at,
+            self.node,
+            self.sequence.fetch_add(1, Ordering::Relaxed),
+        )
     }
 
     /// The number of this node.
@@ -162,7 +172,10 @@ impl Locators {
 
 impl App {
     /// The client of this id, from memory or from the store.
-    pub async fn find_client(&self, id: &ClientId) -> Result<Option<Arc<CachedClient>>, store::Error> {
+    pub async fn find_client(
+        &self,
+        id: &ClientId,
+    ) -> Result<Option<Arc<CachedClient>>, store::Error> {
         let load = async || {
             let found = self.store.find_client(id).await?;
             Ok((found.head, found.value))
@@ -172,7 +185,9 @@ impl App {
 
     /// When the last token that exists now will have expired.
     pub fn longest_until(&self) -> Timestamp {
-        self.clock.now().plus(self.policy.keys.longest_token_lifetime)
+        self.clock
+            .now()
+            .plus(self.policy.keys.longest_token_lifetime)
     }
 
     /// Whether this node has not read the log for longer than the bound.

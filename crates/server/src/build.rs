@@ -1,11 +1,12 @@
 //! The parts are built from the configuration, in the order in which they need one another.
 
+use arc_swap::ArcSwap;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use signet_guard::cache::TokenCache;
-use signet_guard::keys::KeySet;
-use signet_guard::revoked::Revoked;
-use signet_guard::verify::AccessTokenVerifier;
-use signet_oauth::client::{Persistence, TokenForm, TokenPolicy};
+use signet_guard::AccessTokenVerifier;
+use signet_guard::KeySet;
+use signet_guard::Revoked;
+use signet_guard::TokenCache;
+use signet_oauth::client::TokenPolicy;
 use signet_oauth::grant::Settings;
 use signet_oauth::jose::JwkSet;
 use signet_oauth::secret::{Digest, Secret};
@@ -19,20 +20,20 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::app::{App, KeyPolicy, Limits, Locators, Policy};
+use crate::cache::client_keys::ClientKeys;
+use crate::cache::verified::VerifiedSecrets;
 use crate::cache::{Caches, ClientCache};
-use crate::client_keys::ClientKeys;
 use crate::clock::Clock;
 use crate::config::{self, Backend, ClusterKey as KeyPlace, Config, Switch};
 use crate::fetch::Fetcher;
 use crate::flow::{Failure, demo, keys};
-use crate::hashing::{FailureTimer, HashSpec, Pool, PoolSettings};
+use crate::hashing::{FailureTimer, HashPool, PoolConfig};
 use crate::log::Follower;
-use crate::metrics::Metrics;
 use crate::rng::Rng;
 use crate::sealing::ClusterKey;
-use crate::signer::Signer;
+use crate::signer::{RemoteSettings, Signer};
 use crate::store::{CheckedKey, Store, StoreOptions, StoreUrl};
-use crate::verified::VerifiedSecrets;
+use crate::telemetry::metrics::Metrics;
 
 /// Seconds by which clocks of issuers and verifiers may differ.
 const TOKEN_LEEWAY: u64 = 5;
@@ -67,12 +68,17 @@ fn fault(what: &'static str) -> impl FnOnce(Failure) -> BuildError {
 
 /// Builds everything; the server is ready to serve when this returns.
 pub async fn build(config: &Config, clock: Clock, rng: Rng) -> Result<App, BuildError> {
-    fs::create_dir_all(&config.data_dir)
-        .map_err(failed(format_args!("cannot make {}", config.data_dir.display())))?;
+    fs::create_dir_all(&config.data_dir).map_err(failed(format_args!(
+        "cannot make {}",
+        config.data_dir.display()
+    )))?;
     let sealing = cluster_key(config, &rng)?;
     let store = open_store(config)?;
     check_cluster_key(&store, &sealing, config).await?;
-    let node = store.next_node().await.map_err(failed("cannot number this node"))?;
+    let node = store
+        .next_node()
+        .await
+        .map_err(failed("cannot number this node"))?;
     let caches = Arc::new(Caches {
         clients: ClientCache::new(config.caches.clients, CLIENT_LIFETIME, clock.clone()),
         tokens: TokenCache::new(config.caches.tokens.saturating_mul(TOKEN_BYTES)),
@@ -87,18 +93,26 @@ pub async fn build(config: &Config, clock: Clock, rng: Rng) -> Result<App, Build
     ));
     let following = Arc::clone(&follower);
     store.on_append(move |row| following.apply(row));
-    follower.reload(&store).await.map_err(failed("cannot load the state"))?;
+    follower
+        .reload(&store)
+        .await
+        .map_err(failed("cannot load the state"))?;
     let keys = Arc::new(KeySet::new(empty_keys()?));
     let app = App {
-        verifier: AccessTokenVerifier::new(&config.issuer, Arc::clone(&keys), TOKEN_LEEWAY),
+        verifier: AccessTokenVerifier {
+            issuer: config.issuer.clone(),
+            keys: Arc::clone(&keys),
+            leeway: TOKEN_LEEWAY,
+        },
         keys,
         caches,
         follower,
         revoked,
         verified,
         client_keys: ClientKeys::new(clock.clone(), Fetcher::new(&config.outgoing.private_hosts)),
-        signer: Signer::new(&config.signers).map_err(failed("cannot start the signers"))?,
-        hashing: Pool::new(hashing(config)).map_err(failed("cannot start the hashing threads"))?,
+        signer: signer(config, &clock)?,
+        hashing: HashPool::start(hashing(config))
+            .map_err(failed("cannot start the hashing threads"))?,
         failures: FailureTimer::new(Duration::from_millis(config.hashing.failure_delay_ms)),
         locators: Locators::new(node),
         metrics: Metrics::new(),
@@ -107,17 +121,24 @@ pub async fn build(config: &Config, clock: Clock, rng: Rng) -> Result<App, Build
             access_token_lifetime: config.tokens.access_token_lifetime,
         },
         limits: limits(config),
-        policy: policy(config, bootstrap(&config.data_dir, &rng)?)?,
+        policy: policy(config, bootstrap(&config.data_dir, &rng)?),
+        metadata: ArcSwap::default(),
         stopping: AtomicBool::new(false),
         sealing,
         store,
         clock,
         rng,
     };
-    keys::keep(&app).await.map_err(fault("cannot prepare the signing keys"))?;
-    keys::load(&app).await.map_err(fault("cannot load the signing keys"))?;
+    keys::keep(&app)
+        .await
+        .map_err(fault("cannot prepare the signing keys"))?;
+    keys::load(&app)
+        .await
+        .map_err(fault("cannot load the signing keys"))?;
     if config.demo {
-        demo::create(&app).await.map_err(fault("cannot create the demo client"))?;
+        demo::create(&app)
+            .await
+            .map_err(fault("cannot create the demo client"))?;
     }
     Ok(app)
 }
@@ -132,7 +153,7 @@ fn cluster_key(config: &Config, rng: &Rng) -> Result<ClusterKey, BuildError> {
         KeyPlace::FileOrNew(path) => {
             ClusterKey::load_or_create(path, rng).map_err(failed("cluster key"))
         }
-        KeyPlace::Ephemeral => Ok(ClusterKey::draw(rng)),
+        KeyPlace::Ephemeral => Ok(ClusterKey::new(&rng.array())),
     }
 }
 
@@ -171,13 +192,34 @@ fn verified(config: &Config, clock: &Clock, rng: &Rng) -> VerifiedSecrets {
     VerifiedSecrets::new(capacity, lifetime, clock.clone(), rng)
 }
 
-fn hashing(config: &Config) -> PoolSettings {
-    PoolSettings {
-        threads: config.hashing.threads,
-        queue: config.hashing.queue,
-        per_client: config.hashing.per_client,
-        per_address: config.hashing.per_address,
+fn hashing(config: &Config) -> PoolConfig {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let settings = &config.hashing;
+    PoolConfig {
+        threads: settings.threads_for(cores),
+        queue: settings.queue,
+        kept: settings.queue / 4,
+        per_client: settings.per_client,
+        per_address: settings.per_address,
+        ..PoolConfig::for_cores(cores)
     }
+}
+
+fn signer(config: &Config, clock: &Clock) -> Result<Signer, BuildError> {
+    let remotes = config.signers.iter().map(|signer| RemoteSettings {
+        name: signer.settings.name.clone(),
+        url: signer.settings.url.clone(),
+        token: signer.token.clone(),
+        timeout: Duration::from_millis(signer.settings.timeout_ms),
+        connections: signer.settings.connections,
+        queue: signer.settings.queue,
+    });
+    Signer::new(
+        config.tokens.signing_alg.algorithm(),
+        remotes.collect(),
+        clock,
+    )
+    .map_err(failed("cannot start the signers"))
 }
 
 fn limits(config: &Config) -> Limits {
@@ -195,27 +237,18 @@ fn limits(config: &Config) -> Limits {
     }
 }
 
-fn policy(config: &Config, bootstrap: Digest) -> Result<Policy, BuildError> {
-    let hash = config.secrets.hash.to_string();
-    Ok(Policy {
+fn policy(config: &Config, bootstrap: Digest) -> Policy {
+    Policy {
         bootstrap,
         assertion_audiences: ["", "/oauth2/token", "/oauth2/introspect", "/oauth2/revoke"]
             .map(|path| format!("{}{path}", config.issuer))
             .into(),
         client_defaults: TokenPolicy {
-            form: match config.tokens.access_token {
-                config::AccessToken::Jwt => TokenForm::Jwt,
-                config::AccessToken::Opaque => TokenForm::Opaque,
-            },
-            persistence: match (config.tokens.access_token, config.tokens.persistence) {
-                (config::AccessToken::Opaque, _) | (_, config::Kept::Persisted) => {
-                    Persistence::Persisted
-                }
-                _ => Persistence::Stateless,
-            },
+            form: config.tokens.access_token.form(),
+            persistence: config.tokens.persistence.persistence(),
             lifetime: None,
         },
-        secret_hash: HashSpec::parse(&hash).map_err(failed("secrets.hash"))?,
+        secret_hash: config.secrets.hash.0,
         signing_alg: config.tokens.signing_alg.algorithm(),
         keys: KeyPolicy {
             rotate_every: config.keys.rotate_every,
@@ -227,13 +260,17 @@ fn policy(config: &Config, bootstrap: Digest) -> Result<Policy, BuildError> {
         refuse_when_stale: config.cluster.on_stale == config::OnStale::Refuse,
         shared_store: config.store.backend() == Backend::Postgres,
         data_dir: config.data_dir.clone(),
-    })
+    }
 }
 
 /// The digest of the bootstrap token; the token itself is written once, for its owner only.
 fn bootstrap(data_dir: &Path, rng: &Rng) -> Result<Digest, BuildError> {
     let path = data_dir.join("admin.token");
-    let create = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    let create = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path);
     match create {
         Ok(mut file) => {
             let mut random = zeroize::Zeroizing::new([0; 32]);
@@ -260,6 +297,8 @@ fn bootstrap(data_dir: &Path, rng: &Rng) -> Result<Digest, BuildError> {
             }
             Ok(token.digest())
         }
-        Err(error) => Err(failed(format_args!("cannot write {}", path.display()))(error)),
+        Err(error) => Err(failed(format_args!("cannot write {}", path.display()))(
+            error,
+        )),
     }
 }

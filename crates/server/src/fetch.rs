@@ -73,9 +73,20 @@ impl Fetcher {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let config = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map(|builder| builder.with_root_certificates(roots.clone()).with_no_client_auth())
-            .unwrap_or_else(|_| rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth());
-        Self { tls: TlsConnector::from(Arc::new(config)), allowed: allowed.into() }
+            .map(|builder| {
+                builder
+                    .with_root_certificates(roots.clone())
+                    .with_no_client_auth()
+            })
+            .unwrap_or_else(|_| {
+                rustls::ClientConfig::builder()
+                    .with_root_certificates(roots)
+                    .with_no_client_auth()
+            });
+        Self {
+            tls: TlsConnector::from(Arc::new(config)),
+            allowed: allowed.into(),
+        }
     }
 
     /// The body of a `200` answer.
@@ -86,12 +97,20 @@ impl Fetcher {
     }
 
     fn target(&self, url: &str) -> Result<Target, FetchError> {
-        let uri: Uri = url.parse().map_err(|_| FetchError::Refused("the URL is malformed"))?;
-        let host = uri.host().ok_or(FetchError::Refused("the URL has no host"))?.to_owned();
+        let uri: Uri = url
+            .parse()
+            .map_err(|_| FetchError::Refused("the URL is malformed"))?;
+        let host = uri
+            .host()
+            .ok_or(FetchError::Refused("the URL has no host"))?
+            .to_owned();
         let secure = uri.scheme_str() == Some("https");
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
         let target = Target {
-            path: uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
+            path: uri
+                .path_and_query()
+                .map_or("/", |path| path.as_str())
+                .to_owned(),
             host,
             port,
             secure,
@@ -103,7 +122,9 @@ impl Fetcher {
     }
 
     fn is_allowed(&self, target: &Target) -> bool {
-        self.allowed.iter().any(|known| *known == format!("{}:{}", target.host, target.port))
+        self.allowed
+            .iter()
+            .any(|known| *known == format!("{}:{}", target.host, target.port))
     }
 
     async fn fetch(&self, target: &Target) -> Result<Vec<u8>, FetchError> {
@@ -115,7 +136,11 @@ impl Fetcher {
         }
         let name = ServerName::try_from(target.host.trim_matches(['[', ']']).to_owned())
             .map_err(broken("the host is no name"))?;
-        let stream = self.tls.connect(name, stream).await.map_err(broken("TLS failed"))?;
+        let stream = self
+            .tls
+            .connect(name, stream)
+            .await
+            .map_err(broken("TLS failed"))?;
         ask(stream, target).await
     }
 
@@ -146,14 +171,21 @@ where
         .header(header::ACCEPT, "application/jwk-set+json, application/json")
         .body(Empty::<bytes::Bytes>::new())
         .map_err(broken("the URL makes no request"))?;
-    let answer = sender.send_request(request).await.map_err(broken("no answer"))?;
+    let answer = sender
+        .send_request(request)
+        .await
+        .map_err(broken("no answer"))?;
     if answer.status() != http::StatusCode::OK {
         driving.abort();
-        return Err(FetchError::Failed(format!("answered with {}", answer.status())));
+        return Err(FetchError::Failed(format!(
+            "answered with {}",
+            answer.status()
+        )));
     }
     let body = Limited::new(answer.into_body(), MAX_BYTES).collect().await;
     driving.abort();
-    let body = body.map_err(|error| FetchError::Failed(format!("the answer broke off: {error}")))?;
+    let body =
+        body.map_err(|error| FetchError::Failed(format!("the answer broke off: {error}")))?;
     Ok(body.to_bytes().into())
 }
 
@@ -199,14 +231,37 @@ mod tests {
     #[test]
     fn private_addresses_are_told_from_public_ones() {
         for private in [
-            "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0",
-            "100.64.0.1", "198.18.0.1", "192.0.0.8", "224.0.0.1", "255.255.255.255", "::1", "::",
-            "fe80::1", "fc00::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "2001:db8::1",
-            "64:ff9b::7f00:1", "2002:7f00:1::", "fec0::1",
+            "127.0.0.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "0.0.0.0",
+            "100.64.0.1",
+            "198.18.0.1",
+            "192.0.0.8",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::1",
+            "::",
+            "fe80::1",
+            "fc00::1",
+            "ff02::1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "2001:db8::1",
+            "64:ff9b::7f00:1",
+            "2002:7f00:1::",
+            "fec0::1",
         ] {
             assert!(!is_public(private.parse().unwrap()), "{private}");
         }
-        for public in ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:1.1.1.1"] {
+        for public in [
+            "1.1.1.1",
+            "93.184.216.34",
+            "2606:4700::1111",
+            "::ffff:1.1.1.1",
+        ] {
             assert!(is_public(public.parse().unwrap()), "{public}");
         }
     }
@@ -224,7 +279,10 @@ mod tests {
             "https:///x",
         ] {
             let refused = fetcher.get(url).await;
-            assert!(matches!(refused, Err(FetchError::Refused(_) | FetchError::Failed(_))), "{url}");
+            assert!(
+                matches!(refused, Err(FetchError::Refused(_) | FetchError::Failed(_))),
+                "{url}"
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 //! tells how far. Own writes arrive from the store as soon as they are committed, before anybody
 //! is told that they succeeded; a poll finds whatever arrived in no other way.
 
-use signet_guard::revoked::Revoked;
+use signet_guard::Revoked;
 use signet_oauth::log::{Event, LogRow, Offered, Position, Watermark};
 use signet_oauth::time::Timestamp;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,9 +10,9 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::cache::Caches;
+use crate::cache::verified::VerifiedSecrets;
 use crate::clock::Clock;
 use crate::store::{self, StateRow, Store};
-use crate::verified::VerifiedSecrets;
 
 /// Rows that one read of the log takes.
 const PAGE: u32 = 1000;
@@ -115,7 +115,10 @@ impl Follower {
         self.keys_changed.notify_one();
         let mut state = self.lock();
         state.watermark = Watermark::at(position);
-        state.last = head.mark.filter(|_| head.position == position).map(|mark| (position, mark));
+        state.last = head
+            .mark
+            .filter(|_| head.position == position)
+            .map(|mark| (position, mark));
         state.fresh_at = asked_at;
         state.reload = false;
         Ok(position)
@@ -165,12 +168,16 @@ impl Follower {
 fn take(revoked: &Revoked, row: StateRow) {
     let (event, until): (Event, Timestamp) = match row {
         StateRow::Ended(ending) => (ending.event(), ending.until),
-        StateRow::ClientGeneration { id, generation, until } => {
-            (Event::ClientChanged { id, generation }, until)
-        }
-        StateRow::UserGeneration { key, generation, until } => {
-            (Event::UserChanged { key, generation }, until)
-        }
+        StateRow::ClientGeneration {
+            id,
+            generation,
+            until,
+        } => (Event::ClientChanged { id, generation }, until),
+        StateRow::UserGeneration {
+            key,
+            generation,
+            until,
+        } => (Event::UserChanged { key, generation }, until),
     };
     revoked.apply(&event, until);
 }

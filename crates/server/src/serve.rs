@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 use tokio::net::TcpListener as AsyncListener;
@@ -13,10 +14,11 @@ use tokio::sync::{Semaphore, watch};
 use crate::app::App;
 use crate::build::{self, BuildError};
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
+use crate::flow::demo;
 use crate::http::serve::{Door, serve};
 use crate::rng::Rng;
-use crate::{http, upkeep};
+use crate::{http, telemetry, upkeep};
 
 /// Why the server did not start. The text says what to do.
 #[derive(Debug)]
@@ -32,11 +34,13 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Listen(address, error) if error.kind() == std::io::ErrorKind::AddrInUse => write!(
-                f,
-                "{address} is taken: another program, or another signet, listens there; stop it, \
+            Self::Listen(address, error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+                write!(
+                    f,
+                    "{address} is taken: another program, or another signet, listens there; stop it, \
                  or choose another address (SIGNET_PUBLIC_LISTEN, SIGNET_ADMIN_LISTEN)"
-            ),
+                )
+            }
             Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
             Self::Build(error) => error.fmt(f),
             Self::System(error) => write!(f, "the system refuses a thread: {error}"),
@@ -86,7 +90,10 @@ pub fn start(config: &Config) -> Result<Running, StartError> {
     let mut threads = Vec::with_capacity(count);
     let mut first = Some(runtime);
     for number in 0..count {
-        let runtime = first.take().map_or_else(self::runtime, Ok).map_err(StartError::System)?;
+        let runtime = first
+            .take()
+            .map_or_else(self::runtime, Ok)
+            .map_err(StartError::System)?;
         let doors = doors
             .iter()
             .map(|(door, listener)| Ok((door.clone(), listener.try_clone()?)))
@@ -97,7 +104,13 @@ pub fn start(config: &Config) -> Result<Running, StartError> {
         let named = thread::Builder::new().name(format!("serve-{number}"));
         threads.push(named.spawn(work).map_err(StartError::System)?);
     }
-    Ok(Running { public: public_at, admin: admin_at, app, stop, threads })
+    Ok(Running {
+        public: public_at,
+        admin: admin_at,
+        app,
+        stop,
+        threads,
+    })
 }
 
 impl Running {
@@ -151,7 +164,12 @@ fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
 
 fn door(name: &'static str, router: axum::Router, app: &Arc<App>) -> Door {
     let connections = Arc::new(Semaphore::new(app.limits.connections));
-    Door { name, router, app: Arc::clone(app), connections }
+    Door {
+        name,
+        router,
+        app: Arc::clone(app),
+        connections,
+    }
 }
 
 /// One thread: serves all doors; the first one looks after the rest, too.
@@ -178,4 +196,70 @@ fn work(
         }
         drop(upkeep);
     });
+}
+
+/// `signet serve`: runs until a signal, says how to try it, and why it did not start.
+pub fn run(config: Result<Config, ConfigError>) -> ExitCode {
+    let started = config
+        .map_err(|error| error.to_string())
+        .and_then(|config| {
+            let lines = telemetry::start(&config.log);
+            let running = start(&config).map_err(|error| error.to_string())?;
+            Ok((config, running, lines))
+        });
+    let (config, running, lines) = match started {
+        Ok(started) => started,
+        Err(why) => {
+            say(&mut std::io::stderr(), &format!("signet: {why}\n"));
+            return ExitCode::FAILURE;
+        }
+    };
+    say(&mut std::io::stdout(), &greeting(&config, &running));
+    let waited = running.wait_for_signal();
+    say(
+        &mut std::io::stdout(),
+        "stopping: requests in flight are finished first\n",
+    );
+    running.stop();
+    drop(lines);
+    match waited {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(
+                &mut std::io::stderr(),
+                &format!("signet: cannot wait for signals: {error}\n"),
+            );
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What a new user reads.
+fn greeting(config: &Config, running: &Running) -> String {
+    let (issuer, admin) = (&config.issuer, running.admin);
+    let token = config.data_dir.join("admin.token");
+    let mut text = format!(
+        "signet {} is ready\n  issuer     {issuer}\n  public     http://{}\n  admin      \
+         http://{admin}  (bearer token in {})\n  discovery  {issuer}/.well-known/openid-configuration\n",
+        env!("CARGO_PKG_VERSION"),
+        running.public,
+        token.display(),
+    );
+    if config.demo {
+        let (id, secret) = (demo::CLIENT, demo::SECRET);
+        let get = format!(
+            "curl -s -u {id}:{secret} -d grant_type=client_credentials {issuer}/oauth2/token"
+        );
+        text.push_str(&format!(
+            "\nGet a token:\nTOKEN=$({get} | sed 's/.*\"access_token\":\"\\([^\"]*\\)\".*/\\1/'); \
+             echo \"$TOKEN\"\n\nAsk about it:\ncurl -s -u {id}:{secret} -d \"token=$TOKEN\" \
+             {issuer}/oauth2/introspect; echo\n\nCtrl-C stops it.\n"
+        ));
+    }
+    text
+}
+
+fn say(out: &mut impl std::io::Write, text: &str) {
+    // Nobody reads it: then it need not be said.
+    drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
 }

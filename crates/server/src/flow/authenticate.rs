@@ -153,7 +153,12 @@ async fn by_assertion(
         issued_at: claims.iat().map_err(malformed)?,
         id: claims.jti().map_err(malformed)?,
     };
-    let accepted: Vec<&str> = app.policy.assertion_audiences.iter().map(String::as_str).collect();
+    let accepted: Vec<&str> = app
+        .policy
+        .assertion_audiences
+        .iter()
+        .map(String::as_str)
+        .collect();
     let once = assertion.check(&id, &accepted, now)?;
     let mut attempt = [0; 16];
     app.rng.fill(&mut attempt);

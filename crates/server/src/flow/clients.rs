@@ -5,18 +5,17 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use signet_oauth::client::{AuthMethod, Client, ClientSecret};
 use signet_oauth::ids::ClientId;
 use signet_oauth::jose::JwkSet;
-use signet_oauth::log::client_key;
 use signet_oauth::secret::Secret;
 use signet_oauth::{Error, ErrorCode};
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use super::{Failure, Fault, conflict, not_found};
+use super::{Failure, Fault, conflict, keys, not_found};
 use crate::app::App;
 use crate::cache::CachedClient;
-use crate::hashing::{self, HashSpec, Origin};
+use crate::hashing::{self, HashSpec};
 use crate::sealing::Purpose;
-use crate::store::{Created, Deleted, Page, Updated};
+pub use crate::store::Page;
+use crate::store::{Created, Deleted, Updated};
 
 /// How often a change is tried again when somebody else changed the client meanwhile.
 const ATTEMPTS: usize = 5;
@@ -73,6 +72,7 @@ pub async fn create(app: &App, draft: Draft) -> Result<Registered, Failure> {
         ..draft.client
     };
     validate(&client)?;
+    sign_with(app, &client).await?;
     let mut attempt = [0; 16];
     app.rng.fill(&mut attempt);
     match app.store.create_client(client, attempt).await? {
@@ -196,11 +196,7 @@ pub async fn end_tokens(app: &App, id: &ClientId) -> Result<Client, Failure> {
 
 /// Deletes a client. Its tokens are dead, also if a client of the same id is created later.
 pub async fn delete(app: &App, id: &ClientId) -> Result<(), Failure> {
-    match app
-        .store
-        .delete_client(id, app.longest_until())
-        .await?
-    {
+    match app.store.delete_client(id, app.longest_until()).await? {
         Deleted::Done { .. } => Ok(()),
         Deleted::Missing => Err(not_found("client")),
     }
@@ -222,6 +218,7 @@ async fn write(
         ..client
     };
     validate(&client)?;
+    sign_with(app, &client).await?;
     let until = app.longest_until();
     match app
         .store
@@ -232,6 +229,17 @@ async fn write(
         Updated::Stale => Ok(None),
         Updated::Missing => Err(not_found("client")),
     }
+}
+
+/// A client may ask for any algorithm: the key is made when the first one does.
+async fn sign_with(app: &App, client: &Client) -> Result<(), Failure> {
+    for algorithm in [client.access_token_alg, client.introspection_alg]
+        .into_iter()
+        .flatten()
+    {
+        keys::ensure(app, algorithm).await?;
+    }
+    Ok(())
 }
 
 fn validate(client: &Client) -> Result<(), Error> {
@@ -245,6 +253,9 @@ fn validate(client: &Client) -> Result<(), Error> {
             )
         };
         let set = JwkSet::parse(jwks.as_bytes()).map_err(|error| refuse(error.reason()))?;
+        if let Some(ignored) = set.ignored().first() {
+            return Err(refuse(ignored.error.reason()));
+        }
         if set.keys().is_empty() {
             return Err(refuse("none of its keys can verify a signature here"));
         }
@@ -309,7 +320,7 @@ async fn secret_for(
         SecretChoice::Given(secret, spec) => {
             let spec = spec.unwrap_or(app.policy.secret_hash);
             Ok((
-                ClientSecret::Hash(hash(app, client, secret.clone(), spec).await?),
+                ClientSecret::Hash(hash(app, secret.clone(), spec).await?),
                 None,
             ))
         }
@@ -332,21 +343,11 @@ fn seal(app: &App, client: &Client, secret: &Secret) -> ClientSecret {
     )
 }
 
-async fn hash(
-    app: &App,
-    client: &Client,
-    secret: Secret,
-    spec: HashSpec,
-) -> Result<String, Failure> {
-    let address = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-    let origin = Origin {
-        client: client_key(&client.id),
-        address,
-    };
+async fn hash(app: &App, secret: Secret, spec: HashSpec) -> Result<String, Failure> {
     let rng = app.rng.clone();
     let made = app
         .hashing
-        .run(origin, move || hashing::hash(spec, secret.expose(), &rng))
+        .run_trusted(move || hashing::hash(spec, secret.expose(), &rng))
         .await?;
     Ok(made.map_err(|error| {
         Error::new(

@@ -41,7 +41,10 @@ pub async fn create(app: &App) -> Result<(), Failure> {
         access_token_alg: None,
         reuse_live_token: false,
         introspection_alg: None,
-        metadata: ClientMetadata { name: Some("Demo".to_owned()), ..ClientMetadata::default() },
+        metadata: ClientMetadata {
+            name: Some("Demo".to_owned()),
+            ..ClientMetadata::default()
+        },
         created_at: now,
         updated_at: now,
     };

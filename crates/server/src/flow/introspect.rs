@@ -1,7 +1,7 @@
 //! A presented token is found and judged: opaque or JWT, here or at any other door.
 
-use signet_guard::cache::TokenDigest;
-use signet_guard::ended::Kind;
+use signet_guard::Kind;
+use signet_guard::TokenDigest;
 use signet_oauth::ids::ClientId;
 use signet_oauth::introspection::{self, Caller, IntrospectionResponse};
 use signet_oauth::log::EventKey;
@@ -64,8 +64,14 @@ async fn known(app: &App, found: &CachedToken) -> Result<Known, Failure> {
         .map(|c| c.client.generation);
     let of = |kind, key: &EventKey| app.revoked.ended.contains(kind, key);
     let ended = of(Kind::Token, &found.key)
-        || found.token.family.is_some_and(|family| of(Kind::Family, &family))
-        || found.token.session.is_some_and(|session| of(Kind::Session, &session));
+        || found
+            .token
+            .family
+            .is_some_and(|family| of(Kind::Family, &family))
+        || found
+            .token
+            .session
+            .is_some_and(|session| of(Kind::Session, &session));
     Ok(Known {
         ended,
         client_generation,

@@ -39,12 +39,18 @@ pub struct Fault {
 impl Fault {
     /// A fault that trying again will not mend.
     pub fn lasting(context: impl Into<String>) -> Self {
-        Self { passing: false, context: context.into() }
+        Self {
+            passing: false,
+            context: context.into(),
+        }
     }
 
     /// A fault that may be gone in a moment.
     pub fn passing(context: impl Into<String>) -> Self {
-        Self { passing: true, context: context.into() }
+        Self {
+            passing: true,
+            context: context.into(),
+        }
     }
 }
 
@@ -62,14 +68,20 @@ impl From<Fault> for Failure {
 
 impl From<store::Error> for Failure {
     fn from(error: store::Error) -> Self {
-        let passing = error.is_passing();
-        Self::Fault(Fault { passing, context: format!("store: {error}") })
+        let passing = !matches!(error, store::Error::Fault(_));
+        Self::Fault(Fault {
+            passing,
+            context: format!("store: {error}"),
+        })
     }
 }
 
 impl From<SignError> for Failure {
     fn from(error: SignError) -> Self {
-        Self::Fault(Fault { passing: error.is_passing(), context: format!("signer: {error}") })
+        Self::Fault(Fault {
+            passing: error.is_passing(),
+            context: format!("signer: {error}"),
+        })
     }
 }
 
@@ -81,7 +93,11 @@ impl From<PoolError> for Failure {
 
 /// `not_found`, for the admin interface.
 pub fn not_found(what: &'static str) -> Failure {
-    Failure::Denied(Error::new(ErrorCode::NotFound, format!("there is no such {what}"), "not_found"))
+    Failure::Denied(Error::new(
+        ErrorCode::NotFound,
+        format!("there is no such {what}"),
+        "not_found",
+    ))
 }
 
 /// `conflict`, for the admin interface.

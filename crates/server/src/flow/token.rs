@@ -1,6 +1,6 @@
 //! Tokens are issued: authenticate, decide, draw an id, sign or store, answer.
 
-use signet_guard::ended::Kind;
+use signet_guard::Kind;
 use signet_oauth::client::{Persistence, TokenForm};
 use signet_oauth::client_auth::Credentials;
 use signet_oauth::grant::{Ask, Issue, client_credentials};
@@ -146,7 +146,11 @@ async fn reuse(
     for _ in 0..ATTEMPTS {
         if let Some(found) = live.as_ref().filter(|found| usable(found, issue, now)) {
             let token = told_again(app, client, issue, found, &key);
-            if !app.revoked.ended.contains(Kind::Token, &log::token_key(token.id)) {
+            if !app
+                .revoked
+                .ended
+                .contains(Kind::Token, &log::token_key(token.id))
+            {
                 let text = write(app, client, issue.form, &token).await?;
                 return Ok(Minted { token, text });
             }

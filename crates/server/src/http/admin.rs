@@ -33,8 +33,7 @@ pub async fn authorize(
 pub struct FlushRequest {
     /// Accepted for those who send it; what has expired goes, whatever it says, and nothing else.
     #[serde(rename = "notAfter")]
-    #[expect(dead_code, reason = "read for compatibility, decides nothing")]
-    not_after: Option<String>,
+    pub not_after: Option<String>,
 }
 
 /// Remove what has expired now. It goes by itself in time; nothing that is alive is touched.

@@ -16,8 +16,7 @@ use super::client_body::{ClientFields, ClientRequest, ClientResponse};
 use super::reply::{self, ErrorResponse, Refusal, Refusals};
 use crate::app::App;
 use crate::flow::Failure;
-use crate::flow::clients::{self, Draft, Registered};
-use crate::store::Page;
+use crate::flow::clients::{self, Draft, Page, Registered};
 
 /// Clients on one page where the caller does not say, and at most.
 const PAGE: u32 = 100;
@@ -42,7 +41,7 @@ pub struct ClientsQuery {
 }
 
 /// A page of clients.
-#[derive(Serialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct ClientsResponse {
     /// The clients, in the order of their ids.
     clients: Vec<ClientResponse>,

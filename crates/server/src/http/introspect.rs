@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::flow::{authenticate, introspect};
 
 /// The parameters of an introspection or revocation request.
-#[derive(ToSchema)]
+#[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "a schema: the form is read by `Params`")]
 pub struct TokenParameter {
     /// The token.
@@ -35,7 +35,7 @@ pub struct TokenParameter {
 
 /// What there is to know about a token (RFC 7662 §2.2); only `active` where it is not valid, or
 /// not the caller's business.
-#[derive(ToSchema)]
+#[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "a schema: the answer is written by the law")]
 pub struct IntrospectionAnswer {
     /// Whether the token is valid now, for this caller.

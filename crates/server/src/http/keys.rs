@@ -18,7 +18,7 @@ use crate::flow::keys::{self, KeySource, ListedKey};
 use crate::flow::{Failure, not_found};
 
 /// A signing key; its private half is never told.
-#[derive(Serialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct KeyResponse {
     /// Its name in the headers of tokens.
     kid: String,
@@ -58,7 +58,7 @@ impl KeyResponse {
 }
 
 /// The signing keys.
-#[derive(Serialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct KeysResponse {
     /// All that are known, the retired ones included.
     keys: Vec<KeyResponse>,
@@ -176,6 +176,25 @@ pub async fn retire(
     let key = keys::retire(&app, &key_id(&kid)?).await?;
     tracing::info!(target: "audit", kid = %key.kid, "key retired");
     Ok(reply::value(StatusCode::OK, &KeyResponse::of(key)))
+}
+
+/// Withdraw a key whose private half may be known to others: every token that it signed is dead.
+#[utoipa::path(
+    delete, path = "/admin/keys/{kid}", tag = "Keys", params(("kid" = String, Path,)),
+    responses(
+        (status = 204, description = "The key is in the key set no more"),
+        (status = 404, description = "There is no such key", body = ErrorResponse),
+        Refusals
+    ),
+    security(("admin" = []))
+)]
+pub async fn withdraw(
+    State(app): State<Arc<App>>,
+    Path(kid): Path<String>,
+) -> Result<Response, Refusal> {
+    keys::withdraw(&app, &key_id(&kid)?).await?;
+    tracing::info!(target: "audit", kid, "key withdrawn");
+    Ok(reply::nothing())
 }
 
 fn key_id(text: &str) -> Result<KeyId, Failure> {

@@ -1,20 +1,20 @@
 //! The HTTP doors: two routers, and the loop that serves them. A door parses, calls a flow and
 //! writes the answer; it never touches the store.
 
-mod admin;
-mod body;
+pub mod admin;
+pub mod body;
 pub mod client_body;
-mod clients;
-mod introspect;
-mod keys;
-mod openapi;
-mod patience;
-mod peer;
-mod reply;
-mod revoke;
+pub mod clients;
+pub mod introspect;
+pub mod keys;
+pub mod openapi;
+pub mod patience;
+pub mod peer;
+pub mod reply;
+pub mod revoke;
 pub mod serve;
-mod token;
-mod wellknown;
+pub mod token;
+pub mod wellknown;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -65,6 +65,7 @@ fn admin_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::rotate))
         .routes(routes!(keys::retire))
+        .routes(routes!(keys::withdraw))
         .routes(routes!(admin::metrics))
 }
 

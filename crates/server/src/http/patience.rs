@@ -49,7 +49,10 @@ impl Patience {
 
     fn wait(&self, time: Duration) {
         let deadline = self.clock.uptime().saturating_add(time).as_millis();
-        self.deadline.store(u64::try_from(deadline).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.deadline.store(
+            u64::try_from(deadline).unwrap_or(u64::MAX),
+            Ordering::Relaxed,
+        );
     }
 
     /// A request has arrived in full, but for its body.
@@ -71,7 +74,8 @@ impl Patience {
             self.multiplexed.store(true, Ordering::Relaxed);
         }
         // On HTTP/2 bytes may be pings; there the idle time simply runs on.
-        if !self.multiplexed.load(Ordering::Relaxed) && self.between.swap(false, Ordering::Relaxed) {
+        if !self.multiplexed.load(Ordering::Relaxed) && self.between.swap(false, Ordering::Relaxed)
+        {
             self.wait(self.headers);
         }
     }
@@ -120,11 +124,17 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_shutdown(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 
@@ -148,7 +158,10 @@ pub struct Watch(Arc<Mutex<Vec<(Arc<Patience>, AbortHandle)>>>);
 impl Watch {
     /// Looks after a connection from now on.
     pub fn add(&self, patience: Arc<Patience>, connection: AbortHandle) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((patience, connection));
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((patience, connection));
     }
 
     /// Ends connections whose time is over, until it is dropped.
@@ -173,7 +186,11 @@ mod tests {
 
     #[test]
     fn a_connection_is_given_its_time_in_every_state() {
-        let patience = Patience::new(Clock::system(), Duration::from_secs(10), Duration::from_secs(75));
+        let patience = Patience::new(
+            Clock::system(),
+            Duration::from_secs(10),
+            Duration::from_secs(75),
+        );
         let start = Clock::system().uptime();
         let over = |seconds| patience.is_over(start + Duration::from_secs(seconds));
         assert!(over(12) && !over(8), "headers");
@@ -187,7 +204,11 @@ mod tests {
 
     #[test]
     fn a_ping_on_http2_is_not_the_beginning_of_headers() {
-        let patience = Patience::new(Clock::system(), Duration::from_secs(10), Duration::from_secs(75));
+        let patience = Patience::new(
+            Clock::system(),
+            Duration::from_secs(10),
+            Duration::from_secs(75),
+        );
         patience.arrived(b"PRI * HTTP/2.0");
         patience.begin();
         patience.begin();

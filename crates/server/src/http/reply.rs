@@ -58,7 +58,7 @@ pub fn nothing() -> Response {
 }
 
 /// The body of every refusal (RFC 6749 §5.2).
-#[derive(Serialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorResponse {
     /// The code.
     error: &'static str,
@@ -67,8 +67,7 @@ pub struct ErrorResponse {
 }
 
 /// The refusals that any endpoint may answer with.
-#[derive(IntoResponses)]
-#[expect(dead_code, reason = "a schema: the answers are written by `Refusal`")]
+#[derive(Debug, IntoResponses)]
 pub enum Refusals {
     /// The request is malformed, or asks for what it may not have.
     #[response(status = 400)]

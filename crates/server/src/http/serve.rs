@@ -27,7 +27,7 @@ use super::reply::{Reason, Refusal};
 use crate::app::App;
 use crate::config::Requests;
 use crate::flow::Fault;
-use crate::metrics::Endpoint;
+use crate::telemetry::metrics::Endpoint;
 
 /// Numbers requests across all threads of the process.
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
@@ -77,7 +77,8 @@ pub async fn serve(door: Door, listener: TcpListener, mut stop: watch::Receiver<
         accepting.open(&door, stream, address.ip());
     }
     drop(listener);
-    if tokio::time::timeout(door.app.limits.drain_timeout, graceful.shutdown())
+    let drained = accepting.graceful.shutdown();
+    if tokio::time::timeout(door.app.limits.drain_timeout, drained)
         .await
         .is_err()
     {
@@ -86,6 +87,14 @@ pub async fn serve(door: Door, listener: TcpListener, mut stop: watch::Receiver<
             "requests were still running when the drain time was over"
         );
     }
+    watching.abort();
+}
+
+/// What every connection of a door needs.
+struct Accepting {
+    builder: auto::Builder<TokioExecutor>,
+    graceful: GracefulShutdown,
+    watch: Watch,
 }
 
 fn builder(app: &App) -> auto::Builder<TokioExecutor> {
@@ -107,14 +116,19 @@ fn builder(app: &App) -> auto::Builder<TokioExecutor> {
 impl Accepting {
     fn open(&self, door: &Door, stream: TcpStream, address: IpAddr) {
         // Over the limit the connection is closed at once: a clear refusal beats a silent queue.
-        let Ok(permit) = Arc::clone(&door.connections).try_acquire_owned() else { return };
+        let Ok(permit) = Arc::clone(&door.connections).try_acquire_owned() else {
+            return;
+        };
         // Small answers must not wait for more data to fill a packet.
         if stream.set_nodelay(true).is_err() {
             return;
         }
         let limits = &door.app.limits;
-        let patience =
-            Patience::new(door.app.clock.clone(), limits.header_timeout, limits.idle_timeout);
+        let patience = Patience::new(
+            door.app.clock.clone(),
+            limits.header_timeout,
+            limits.idle_timeout,
+        );
         let (served, waiting) = (door.clone(), Arc::clone(&patience));
         let service = service_fn(move |request| {
             let (door, waiting) = (served.clone(), Arc::clone(&waiting));
@@ -147,8 +161,8 @@ async fn respond(
     let started = app.clock.uptime();
     let endpoint = Endpoint::of(door.name, request.uri().path());
     let log = app.limits.request_log;
-    let line = (log != Requests::Off)
-        .then(|| (request.method().clone(), request.uri().path().to_owned()));
+    let line =
+        (log != Requests::Off).then(|| (request.method().clone(), request.uri().path().to_owned()));
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(Peer(address));
     let answered = AssertUnwindSafe(door.router.call(request))

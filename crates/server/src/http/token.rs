@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::flow;
 
 /// The parameters of a token request.
-#[derive(ToSchema)]
+#[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "a schema: the form is read by `Params`")]
 pub struct TokenRequest {
     /// `client_credentials`
@@ -36,7 +36,7 @@ pub struct TokenRequest {
 }
 
 /// An issued token (RFC 6749 §5.1).
-#[derive(ToSchema)]
+#[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "a schema: the answer is written by the law")]
 pub struct TokenAnswer {
     /// The token.

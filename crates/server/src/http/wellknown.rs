@@ -40,7 +40,7 @@ pub async fn jwks(State(app): State<Arc<App>>) -> Response {
 }
 
 /// How the server is.
-#[derive(Serialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct HealthResponse {
     /// `ok`
     status: &'static str,
@@ -69,7 +69,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
 }
 
 /// Which version this is.
-#[derive(Serialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct VersionResponse {
     /// Semantic version.
     version: &'static str,

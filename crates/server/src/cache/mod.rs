@@ -5,8 +5,11 @@
 //! not kept. Without that, a slow read that began before a change could put the old value back
 //! after the change was announced.
 
+pub mod client_keys;
+pub mod verified;
+
 use quick_cache::sync::Cache;
-use signet_guard::cache::TokenCache;
+use signet_guard::{TokenCache, Weigh};
 use signet_oauth::client::Client;
 use signet_oauth::ids::ClientId;
 use signet_oauth::jose::JwkSet;
@@ -79,6 +82,15 @@ impl Caches {
     pub fn clear(&self, position: Position) {
         self.clients.clear(position);
         self.tokens.clear();
+    }
+}
+
+impl Weigh for CachedToken {
+    fn bytes(&self) -> usize {
+        let token = &self.token;
+        let audience: usize = token.audience.iter().map(|one| one.len() + 24).sum();
+        let text = token.subject.len() + token.client.as_str().len() + token.scope.as_str().len();
+        size_of::<Self>() + text + audience + 64
     }
 }
 
@@ -167,13 +179,14 @@ impl ClientCache {
         self.entries.clear();
     }
 
-    /// Entries, hits and misses so far, for metrics.
-    pub fn counts(&self) -> (usize, u64, u64) {
-        (
-            self.entries.len(),
-            self.entries.hits(),
-            self.entries.misses(),
-        )
+    /// How many clients are in memory.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     fn slot(&self, id: &ClientId) -> &AtomicU64 {

@@ -101,9 +101,7 @@ impl Metrics {
         let mut registry = Registry::with_prefix("signet");
         let requests = Family::default();
         registry.register("http_requests", "Requests answered", requests.clone());
-        let durations = Family::new_with_constructor(|| {
-            Histogram::new(exponential_buckets(0.000_05, 2.0, 16)) as Histogram
-        });
+        let durations = Family::new_with_constructor(buckets as fn() -> Histogram);
         registry.register("http_request_seconds", "Time to answer", durations.clone());
         let tokens = Family::default();
         registry.register("tokens_issued", "Access tokens issued", tokens.clone());
@@ -185,6 +183,10 @@ impl Metrics {
         text::encode(&mut out, &self.registry)?;
         Ok(out)
     }
+}
+
+fn buckets() -> Histogram {
+    Histogram::new(exponential_buckets(0.000_05, 2.0, 16))
 }
 
 #[cfg(test)]

@@ -39,7 +39,11 @@ impl std::fmt::Debug for ClientKeys {
 impl ClientKeys {
     /// No sets yet.
     pub fn new(clock: Clock, fetcher: Fetcher) -> Self {
-        Self { entries: Cache::new(CAPACITY), fetcher, clock }
+        Self {
+            entries: Cache::new(CAPACITY),
+            fetcher,
+            clock,
+        }
     }
 
     /// The key of this name at this URL. Callers that need the same set wait for one fetch.
@@ -51,13 +55,17 @@ impl ClientKeys {
     ) -> Option<Arc<VerificationKey>> {
         for _ in 0..2 {
             let entry = self.entry(url).await;
-            let found = entry.keys.as_ref().and_then(|keys| keys.find(kid, algorithm).cloned());
+            let found = entry
+                .keys
+                .as_ref()
+                .and_then(|keys| keys.find(kid, algorithm).cloned());
             let age = self.clock.uptime().saturating_sub(entry.fetched_at);
             if (found.is_some() && age < LIFETIME) || age < PAUSE {
                 return found;
             }
             // Too old, or without the key: forget it, and look once more.
-            self.entries.remove_if(url, |known| known.fetched_at == entry.fetched_at);
+            self.entries
+                .remove_if(url, |known| known.fetched_at == entry.fetched_at);
         }
         None
     }
@@ -73,7 +81,10 @@ impl ClientKeys {
                         None
                     }
                 };
-                let entry = Entry { keys, fetched_at: self.clock.uptime() };
+                let entry = Entry {
+                    keys,
+                    fetched_at: self.clock.uptime(),
+                };
                 // The guard is lost only when the cache was cleared meanwhile.
                 drop(guard.insert(entry.clone()));
                 entry

@@ -1,6 +1,8 @@
 //! Log lines: set up once, written by a thread of their own so that no request waits for a
 //! terminal or a pipe.
 
+pub mod metrics;
+
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
