@@ -20,7 +20,7 @@ use crate::cache::verified::VerifiedSecrets;
 use crate::cache::{CachedClient, Caches};
 use crate::clock::Clock;
 use crate::config::Requests;
-use crate::hashing::{FailureTimer, HashPool, HashSpec};
+use crate::hashing::{FailureTimer, HashSpec, Pool};
 use crate::log::Follower;
 use crate::rng::Rng;
 use crate::sealing::ClusterKey;
@@ -57,7 +57,7 @@ pub struct App {
     /// Seals what must not be read at rest.
     pub sealing: ClusterKey,
     /// Computes slow hashes.
-    pub hashing: HashPool,
+    pub hashing: Pool,
     /// Says when failures are answered.
     pub failures: FailureTimer,
     /// Tells time.

@@ -27,7 +27,7 @@ use crate::clock::Clock;
 use crate::config::{self, Backend, ClusterKey as KeyPlace, Config, Switch};
 use crate::fetch::Fetcher;
 use crate::flow::{Failure, demo, keys};
-use crate::hashing::{FailureTimer, HashPool, PoolConfig};
+use crate::hashing::{FailureTimer, Pool, PoolSettings};
 use crate::log::Follower;
 use crate::rng::Rng;
 use crate::sealing::ClusterKey;
@@ -111,8 +111,7 @@ pub async fn build(config: &Config, clock: Clock, rng: Rng) -> Result<App, Build
         verified,
         client_keys: ClientKeys::new(clock.clone(), Fetcher::new(&config.outgoing.private_hosts)),
         signer: signer(config, &clock)?,
-        hashing: HashPool::start(hashing(config))
-            .map_err(failed("cannot start the hashing threads"))?,
+        hashing: Pool::new(hashing(config)).map_err(failed("cannot start the hashing threads"))?,
         failures: FailureTimer::new(Duration::from_millis(config.hashing.failure_delay_ms)),
         locators: Locators::new(node),
         metrics: Metrics::new(),
@@ -192,16 +191,14 @@ fn verified(config: &Config, clock: &Clock, rng: &Rng) -> VerifiedSecrets {
     VerifiedSecrets::new(capacity, lifetime, clock.clone(), rng)
 }
 
-fn hashing(config: &Config) -> PoolConfig {
+fn hashing(config: &Config) -> PoolSettings {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let settings = &config.hashing;
-    PoolConfig {
+    PoolSettings {
         threads: settings.threads_for(cores),
         queue: settings.queue,
-        kept: settings.queue / 4,
         per_client: settings.per_client,
         per_address: settings.per_address,
-        ..PoolConfig::for_cores(cores)
     }
 }
 

@@ -12,10 +12,13 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
+use std::future::{Future, poll_fn};
 use std::net::IpAddr;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
@@ -165,9 +168,13 @@ async fn respond(
         (log != Requests::Off).then(|| (request.method().clone(), request.uri().path().to_owned()));
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(Peer(address));
-    let answered = AssertUnwindSafe(door.router.call(request))
-        .catch_unwind()
-        .await;
+    let mut answering = pin!(door.router.call(request));
+    // A panic is caught poll by poll: the connection, and everybody on it, lives on.
+    let answered = poll_fn(|context| {
+        let poll = AssertUnwindSafe(|| answering.as_mut().poll(context));
+        catch_unwind(poll).map_or_else(|panic| Poll::Ready(Err(panic)), |poll| poll.map(Ok))
+    })
+    .await;
     let mut response = match answered {
         Ok(Ok(response)) => response,
         Ok(Err(never)) => match never {},
