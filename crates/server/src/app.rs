@@ -10,7 +10,6 @@ use signet_oauth::ids::{ClientId, Locator};
 use signet_oauth::jose::Algorithm;
 use signet_oauth::secret::Digest;
 use signet_oauth::time::Timestamp;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -122,8 +121,8 @@ pub struct Policy {
     pub refuse_when_stale: bool,
     /// Whether other nodes may write to the store: then the log is polled.
     pub shared_store: bool,
-    /// The directory of what the server writes itself.
-    pub data_dir: PathBuf,
+    /// Whether metrics are answered.
+    pub metrics: bool,
 }
 
 /// The schedule of the signing keys, in seconds.

@@ -39,7 +39,7 @@ use crate::telemetry::metrics::Metrics;
 const TOKEN_LEEWAY: u64 = 5;
 /// Seconds that a client stays in memory although nothing was heard of a change: should the log
 /// ever fail us, this bounds the damage.
-const CLIENT_LIFETIME: Duration = Duration::from_secs(600);
+const CLIENT_LIFETIME: Duration = Duration::from_mins(10);
 /// Bytes of one cached token, for the budget of the cache.
 const TOKEN_BYTES: usize = 400;
 
@@ -68,47 +68,76 @@ fn fault(what: &'static str) -> impl FnOnce(Failure) -> BuildError {
 
 /// Builds everything; the server is ready to serve when this returns.
 pub async fn build(config: &Config, clock: Clock, rng: Rng) -> Result<App, BuildError> {
-    fs::create_dir_all(&config.data_dir).map_err(failed(format_args!(
-        "cannot make {}",
-        config.data_dir.display()
-    )))?;
+    let dir = &config.data_dir;
+    fs::create_dir_all(dir).map_err(failed(format_args!("cannot make {}", dir.display())))?;
     let sealing = cluster_key(config, &rng)?;
     let store = open_store(config)?;
     check_cluster_key(&store, &sealing, config).await?;
-    let node = store
-        .next_node()
+    let app = assemble(config, sealing, store, (clock, rng)).await?;
+    keys::keep(&app)
         .await
-        .map_err(failed("cannot number this node"))?;
+        .map_err(fault("cannot prepare the signing keys"))?;
+    keys::load(&app)
+        .await
+        .map_err(fault("cannot load the signing keys"))?;
+    if config.demo {
+        demo::create(&app)
+            .await
+            .map_err(fault("cannot create the demo client"))?;
+    }
+    Ok(app)
+}
+
+/// Caches and what keeps them coherent; the state is loaded when this returns.
+async fn follow(
+    config: &Config,
+    store: &Store,
+    clock: &Clock,
+    rng: &Rng,
+) -> Result<Follower, BuildError> {
     let caches = Arc::new(Caches {
         clients: ClientCache::new(config.caches.clients, CLIENT_LIFETIME, clock.clone()),
         tokens: TokenCache::new(config.caches.tokens.saturating_mul(TOKEN_BYTES)),
     });
-    let verified = Arc::new(verified(config, &clock, &rng));
-    let revoked = Arc::new(Revoked::default());
-    let follower = Arc::new(Follower::new(
-        Arc::clone(&caches),
-        Arc::clone(&verified),
-        Arc::clone(&revoked),
+    let verified = Arc::new(verified(config, clock, rng));
+    let follower = Follower::new(
+        caches,
+        verified,
+        Arc::new(Revoked::default()),
         clock.clone(),
-    ));
-    let following = Arc::clone(&follower);
-    store.on_append(move |row| following.apply(row));
+    );
     follower
-        .reload(&store)
+        .reload(store)
         .await
         .map_err(failed("cannot load the state"))?;
+    Ok(follower)
+}
+
+async fn assemble(
+    config: &Config,
+    sealing: ClusterKey,
+    store: Store,
+    (clock, rng): (Clock, Rng),
+) -> Result<App, BuildError> {
+    let node = store
+        .next_node()
+        .await
+        .map_err(failed("cannot number this node"))?;
+    let follower = Arc::new(follow(config, &store, &clock, &rng).await?);
+    let following = Arc::clone(&follower);
+    store.on_append(move |row| following.apply(row));
     let keys = Arc::new(KeySet::new(empty_keys()?));
-    let app = App {
+    Ok(App {
         verifier: AccessTokenVerifier {
             issuer: config.issuer.clone(),
             keys: Arc::clone(&keys),
             leeway: TOKEN_LEEWAY,
         },
         keys,
-        caches,
+        caches: follower.caches(),
+        revoked: follower.revoked(),
+        verified: follower.verified(),
         follower,
-        revoked,
-        verified,
         client_keys: ClientKeys::new(clock.clone(), Fetcher::new(&config.outgoing.private_hosts)),
         signer: signer(config, &clock)?,
         hashing: Pool::new(hashing(config)).map_err(failed("cannot start the hashing threads"))?,
@@ -127,19 +156,7 @@ pub async fn build(config: &Config, clock: Clock, rng: Rng) -> Result<App, Build
         store,
         clock,
         rng,
-    };
-    keys::keep(&app)
-        .await
-        .map_err(fault("cannot prepare the signing keys"))?;
-    keys::load(&app)
-        .await
-        .map_err(fault("cannot load the signing keys"))?;
-    if config.demo {
-        demo::create(&app)
-            .await
-            .map_err(fault("cannot create the demo client"))?;
-    }
-    Ok(app)
+    })
 }
 
 fn empty_keys() -> Result<JwkSet, BuildError> {
@@ -256,7 +273,7 @@ fn policy(config: &Config, bootstrap: Digest) -> Policy {
         staleness_bound: Duration::from_millis(config.cluster.staleness_bound_ms),
         refuse_when_stale: config.cluster.on_stale == config::OnStale::Refuse,
         shared_store: config.store.backend() == Backend::Postgres,
-        data_dir: config.data_dir.clone(),
+        metrics: config.metrics.enabled,
     }
 }
 

@@ -8,7 +8,7 @@ use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -46,7 +46,7 @@ fn broken<E: fmt::Display>(what: &'static str) -> impl FnOnce(E) -> FetchError {
 /// Fetches URLs.
 #[derive(Clone)]
 pub struct Fetcher {
-    tls: TlsConnector,
+    tls: Arc<OnceLock<Option<TlsConnector>>>,
     /// `host:port` that may be private, and reached without TLS.
     allowed: Arc<[String]>,
 }
@@ -68,25 +68,26 @@ impl Fetcher {
     /// A fetcher that trusts the system's authorities; `allowed` are `host:port` of the operator's
     /// own network that may be reached, over plain http too.
     pub fn new(allowed: &[String]) -> Self {
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map(|builder| {
-                builder
-                    .with_root_certificates(roots.clone())
-                    .with_no_client_auth()
-            })
-            .unwrap_or_else(|_| {
-                rustls::ClientConfig::builder()
-                    .with_root_certificates(roots)
-                    .with_no_client_auth()
-            });
         Self {
-            tls: TlsConnector::from(Arc::new(config)),
+            tls: Arc::default(),
             allowed: allowed.into(),
         }
+    }
+
+    /// The authorities are read at the first fetch: most servers never fetch anything.
+    fn tls(&self) -> Result<&TlsConnector, FetchError> {
+        let made = self.tls.get_or_init(|| {
+            let mut roots = rustls::RootCertStore::empty();
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+            let builder = rustls::ClientConfig::builder_with_provider(provider)
+                .with_safe_default_protocol_versions()
+                .ok()?;
+            let config = builder.with_root_certificates(roots).with_no_client_auth();
+            Some(TlsConnector::from(Arc::new(config)))
+        });
+        made.as_ref()
+            .ok_or_else(|| FetchError::Failed("TLS cannot be set up".to_owned()))
     }
 
     /// The body of a `200` answer.
@@ -137,7 +138,7 @@ impl Fetcher {
         let name = ServerName::try_from(target.host.trim_matches(['[', ']']).to_owned())
             .map_err(broken("the host is no name"))?;
         let stream = self
-            .tls
+            .tls()?
             .connect(name, stream)
             .await
             .map_err(broken("TLS failed"))?;

@@ -60,6 +60,21 @@ impl Follower {
         Arc::clone(&self.keys_changed)
     }
 
+    /// The caches that it keeps coherent.
+    pub fn caches(&self) -> Arc<Caches> {
+        Arc::clone(&self.caches)
+    }
+
+    /// The verified secrets that it makes forgotten.
+    pub fn verified(&self) -> Arc<VerifiedSecrets> {
+        Arc::clone(&self.verified)
+    }
+
+    /// What it knows to have ended.
+    pub fn revoked(&self) -> Arc<Revoked> {
+        Arc::clone(&self.revoked)
+    }
+
     /// Everything up to here has been applied.
     pub fn position(&self) -> Position {
         self.lock().watermark.position()

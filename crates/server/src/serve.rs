@@ -250,11 +250,12 @@ fn greeting(config: &Config, running: &Running) -> String {
         let get = format!(
             "curl -s -u {id}:{secret} -d grant_type=client_credentials {issuer}/oauth2/token"
         );
-        text.push_str(&format!(
+        let try_it = format!(
             "\nGet a token:\nTOKEN=$({get} | sed 's/.*\"access_token\":\"\\([^\"]*\\)\".*/\\1/'); \
              echo \"$TOKEN\"\n\nAsk about it:\ncurl -s -u {id}:{secret} -d \"token=$TOKEN\" \
              {issuer}/oauth2/introspect; echo\n\nCtrl-C stops it.\n"
-        ));
+        );
+        text.push_str(&try_it);
     }
     text
 }

@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::fetch::{FetchError, Fetcher};
 
 /// So long a fetched set is used.
-const LIFETIME: Duration = Duration::from_secs(600);
+const LIFETIME: Duration = Duration::from_mins(10);
 /// Between two fetches of one set, whatever assertions claim: they come from strangers.
 const PAUSE: Duration = Duration::from_secs(10);
 /// Sets that are kept.

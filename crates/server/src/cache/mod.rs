@@ -202,7 +202,7 @@ mod tests {
     use tokio::sync::Notify;
 
     fn cache() -> ClientCache {
-        ClientCache::new(100, Duration::from_secs(60), Clock::system())
+        ClientCache::new(100, Duration::from_mins(1), Clock::system())
     }
 
     fn id() -> ClientId {
@@ -218,37 +218,38 @@ mod tests {
         assert!(cache.get(&id(), load).await.unwrap().is_none());
     }
 
+    async fn fill_shared(cache: Arc<ClientCache>, loads: Arc<AtomicUsize>) {
+        fill(&cache, 1, &loads).await;
+    }
+
     #[tokio::test]
     async fn callers_of_one_key_share_one_load() {
         let cache = Arc::new(cache());
         let loads = Arc::new(AtomicUsize::new(0));
-        let tasks: Vec<_> = (0..50)
-            .map(|_| {
-                let (cache, loads) = (Arc::clone(&cache), Arc::clone(&loads));
-                tokio::spawn(async move { fill(&cache, 1, &loads).await })
-            })
-            .collect();
+        let one = |_| tokio::spawn(fill_shared(Arc::clone(&cache), Arc::clone(&loads)));
+        let tasks: Vec<_> = (0..50).map(one).collect();
         for task in tasks {
             task.await.unwrap();
         }
         assert_eq!(loads.load(Ordering::SeqCst), 1);
     }
 
+    /// A fill that began at position 4, says so, and is slow.
+    async fn fill_slowly(cache: Arc<ClientCache>, reading: Arc<Notify>, go_on: Arc<Notify>) {
+        let load = async || {
+            reading.notify_one();
+            go_on.notified().await;
+            Ok::<_, ()>((Position(4), None))
+        };
+        assert!(cache.get(&id(), load).await.unwrap().is_none());
+    }
+
     #[tokio::test]
     async fn a_fill_older_than_the_invalidation_is_not_kept() {
         let cache = Arc::new(cache());
         let (reading, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let slow = {
-            let (cache, reading, go_on) = (Arc::clone(&cache), reading.clone(), go_on.clone());
-            tokio::spawn(async move {
-                let load = async || {
-                    reading.notify_one();
-                    go_on.notified().await;
-                    Ok::<_, ()>((Position(4), None))
-                };
-                cache.get(&id(), load).await.unwrap();
-            })
-        };
+        let filling = fill_slowly(Arc::clone(&cache), Arc::clone(&reading), Arc::clone(&go_on));
+        let slow = tokio::spawn(filling);
         reading.notified().await;
         cache.invalidate(&id(), Position(5));
         go_on.notify_one();

@@ -119,7 +119,7 @@ mod tests {
     fn verified(capacity: usize) -> VerifiedSecrets {
         VerifiedSecrets::new(
             capacity,
-            Duration::from_secs(60),
+            Duration::from_mins(1),
             Clock::system(),
             &Rng::seeded(1),
         )

@@ -14,7 +14,7 @@ use signet_oauth::time::Timestamp;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{Failure, Fault};
+use super::{Failure, Fault, operate};
 use crate::app::App;
 use crate::cache::CachedClient;
 use crate::hashing::{self, Origin};
@@ -28,6 +28,7 @@ pub async fn client(
     address: IpAddr,
     now: Timestamp,
 ) -> Result<Arc<CachedClient>, Failure> {
+    operate::fresh(app)?;
     let started = app.clock.uptime();
     let outcome = match credentials {
         Credentials::Id(id) => public(app, id).await,

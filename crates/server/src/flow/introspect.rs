@@ -10,7 +10,7 @@ use signet_oauth::token::{Known, Liveness};
 use signet_oauth::{Error, log, opaque};
 use std::sync::Arc;
 
-use super::Failure;
+use super::{Failure, operate};
 use crate::app::App;
 use crate::cache::CachedToken;
 
@@ -42,6 +42,7 @@ pub async fn find(
 
 /// Dead or alive, on everything that this node knows.
 pub async fn liveness(app: &App, found: &CachedToken, now: Timestamp) -> Result<Liveness, Failure> {
+    operate::fresh(app)?;
     let first = found.token.liveness(known(app, found).await?, now);
     if first != Liveness::Behind {
         return Ok(first);

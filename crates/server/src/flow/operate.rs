@@ -28,6 +28,14 @@ pub async fn readiness(app: &App) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses where this node is stale and is configured to refuse rather than to risk.
+pub fn fresh(app: &App) -> Result<(), Failure> {
+    if app.policy.refuse_when_stale && app.is_stale() {
+        return Err(Fault::passing("this node has not read the log for too long").into());
+    }
+    Ok(())
+}
+
 /// The text of the metrics endpoint, with what is measured only when asked.
 #[expect(
     clippy::cast_precision_loss,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use utoipa::ToSchema;
 
 use super::body::Json;
-use super::reply::{self, Refusal, Refusals};
+use super::reply::{self, ErrorResponse, Refusal, Refusals};
 use crate::app::App;
 use crate::flow;
 
@@ -53,10 +53,17 @@ pub async fn flush(
 /// Prometheus metrics.
 #[utoipa::path(
     get, path = "/admin/metrics", tag = "Operations",
-    responses((status = 200, description = "The metrics", body = String, content_type = "application/openmetrics-text"), Refusals),
+    responses(
+        (status = 200, description = "The metrics", body = String, content_type = "application/openmetrics-text"),
+        (status = 404, description = "Metrics are switched off", body = ErrorResponse),
+        Refusals
+    ),
     security(("admin" = []))
 )]
 pub async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    if !app.policy.metrics {
+        return Err(flow::not_found("path: metrics are switched off").into());
+    }
     let text = flow::operate::metrics(&app)?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(reply::typed(

@@ -1,5 +1,7 @@
 //! `/admin/clients` and, for those who come from Hydra, `/clients`.
 
+#![expect(unused_qualifications, reason = "in what the macros expand to")]
+
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};

@@ -82,7 +82,7 @@ pub async fn post(
     let form = Params::parse(&body)?;
     let authorization = headers
         .get(header::AUTHORIZATION)
-        .map(|value| value.as_bytes());
+        .map(HeaderValue::as_bytes);
     let credentials = Credentials::find(authorization, &form)?;
     let now = app.clock.now();
     let client = authenticate::client(&app, &credentials, address, now).await?;

@@ -87,6 +87,7 @@ fn admin_aliases() -> Router<Arc<App>> {
         .route("/oauth2/flush", post(admin::flush))
         .route("/keys/{set}", get(keys::set_alias))
         .route("/keys/{set}/{kid}", get(keys::key_alias))
+        .route("/metrics", get(admin::metrics))
         .route("/metrics/prometheus", get(admin::metrics))
 }
 

@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 descriptions, generated from the handlers and served beside them.
+//! The `OpenAPI` 3.1 descriptions, generated from the handlers and served beside them.
 
 use axum::Router;
 use axum::routing::get;

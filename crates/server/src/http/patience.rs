@@ -153,7 +153,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
 
 /// The connections of one door on one thread.
 #[derive(Clone, Debug, Default)]
-pub struct Watch(Arc<Mutex<Vec<(Arc<Patience>, AbortHandle)>>>);
+pub struct Watch(Arc<Mutex<Vec<Connection>>>);
+
+type Connection = (Arc<Patience>, AbortHandle);
 
 impl Watch {
     /// Looks after a connection from now on.
@@ -168,15 +170,16 @@ impl Watch {
     pub async fn run(self, clock: Clock) {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            let now = clock.uptime();
-            let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            watched.retain(|(patience, connection)| {
-                if patience.is_over(now) {
-                    connection.abort();
-                }
-                !connection.is_finished()
-            });
+            self.look(clock.uptime());
         }
+    }
+
+    fn look(&self, now: Duration) {
+        let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, connection) in watched.iter().filter(|(patience, _)| patience.is_over(now)) {
+            connection.abort();
+        }
+        watched.retain(|(_, connection)| !connection.is_finished());
     }
 }
 
@@ -215,6 +218,6 @@ mod tests {
         patience.end();
         patience.end();
         patience.arrived(b"ping");
-        assert!(!patience.is_over(Clock::system().uptime() + Duration::from_secs(60)));
+        assert!(!patience.is_over(Clock::system().uptime() + Duration::from_mins(1)));
     }
 }

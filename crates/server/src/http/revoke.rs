@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use signet_oauth::client_auth::Credentials;
 use signet_oauth::params::Params;
 use signet_oauth::revocation::Caller;
@@ -31,7 +31,7 @@ pub async fn post(
     let form = Params::parse(&body)?;
     let authorization = headers
         .get(header::AUTHORIZATION)
-        .map(|value| value.as_bytes());
+        .map(HeaderValue::as_bytes);
     let credentials = Credentials::find(authorization, &form)?;
     let now = app.clock.now();
     let client = authenticate::client(&app, &credentials, address, now).await?;

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use signet_oauth::params::Params;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -65,7 +65,7 @@ pub async fn post(
     let form = Params::parse(&body)?;
     let authorization = headers
         .get(header::AUTHORIZATION)
-        .map(|value| value.as_bytes());
+        .map(HeaderValue::as_bytes);
     let answer = flow::token::exchange(&app, authorization, &form, address).await?;
     Ok(reply::json(StatusCode::OK, answer))
 }

@@ -21,7 +21,7 @@ pub async fn metadata(State(app): State<Arc<App>>) -> Response {
     reply::document(keys::metadata(&app), app.policy.keys.jwks_max_age)
 }
 
-/// What the server offers (OpenID Connect Discovery).
+/// What the server offers (`OpenID` Connect Discovery).
 #[utoipa::path(
     get, path = "/.well-known/openid-configuration", tag = "Discovery",
     responses((status = 200, description = "The metadata", body = Object), Refusals)
