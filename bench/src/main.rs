@@ -1,2 +1,161 @@
-//! To be written.
-fn main() {}
+//! `signet-bench`: measures the release binaries and keeps the evidence under `bench/results/`. It
+//! drives them as anybody would, over sockets and signals, and shares no code with them.
+
+mod api;
+mod bars;
+mod clock;
+mod environment;
+mod failure;
+mod lab;
+mod number;
+mod pair;
+mod prepare;
+mod process;
+mod results;
+mod row;
+mod run;
+mod server;
+
+use clap::{Args, Parser, Subcommand};
+use std::io::{Write as _, stderr, stdout};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::clock::Stopwatch;
+use crate::failure::{Context, Outcome};
+use crate::lab::{Lab, Plan, Programs, Wishes};
+
+/// Measures the release build and keeps the evidence
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Every bar of the token service
+    Bars {
+        /// Only these groups of rows
+        groups: Vec<bars::Group>,
+    },
+    /// Hashes per second of bcrypt alone, at cost 8
+    #[command(hide = true)]
+    BareBcrypt { seconds: f64 },
+}
+
+#[derive(Debug, Args)]
+struct Options {
+    /// A reduced plan: minutes instead of hours, figures for orientation only
+    #[arg(long, global = true)]
+    quick: bool,
+    /// Pairs of runs behind every ratio, instead of the plan's
+    #[arg(long, global = true)]
+    rounds: Option<usize>,
+    /// Seconds of every run, instead of the plan's
+    #[arg(long, global = true)]
+    seconds: Option<f64>,
+    /// Where `signet`, `assay` and `signet-signer` are [default: beside this program]
+    #[arg(long, global = true, value_name = "DIRECTORY")]
+    programs: Option<PathBuf>,
+    /// Where results go
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIRECTORY",
+        default_value = "bench/results"
+    )]
+    results: PathBuf,
+    /// A disk to work on: some gigabytes for the stores
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIRECTORY",
+        env = "TMPDIR",
+        default_value = "/tmp"
+    )]
+    scratch: PathBuf,
+    /// Keep filled stores here, and find them again the next time
+    #[arg(long, global = true, value_name = "DIRECTORY")]
+    prepared: Option<PathBuf>,
+    /// `PostgreSQL`, whose user may create databases
+    #[arg(
+        long,
+        global = true,
+        env = "SIGNET_TEST_POSTGRES",
+        hide_env_values = true
+    )]
+    postgres: Option<String>,
+    #[arg(
+        long,
+        global = true,
+        env = "PATH",
+        hide = true,
+        default_value = "/usr/bin:/bin"
+    )]
+    search_path: String,
+}
+
+impl Options {
+    fn lab(self, command: &str) -> Outcome<Lab> {
+        let beside = PathBuf::from("/proc/self/exe")
+            .read_link()
+            .context("/proc/self/exe")?;
+        let beside = beside.parent().map(PathBuf::from).unwrap_or_default();
+        let programs = self.programs.unwrap_or(beside);
+        let plan = if self.quick { Plan::QUICK } else { Plan::FULL };
+        let command = if self.quick {
+            format!("{command}-quick")
+        } else {
+            command.to_owned()
+        };
+        let absolute = programs.canonicalize().context(programs.display())?;
+        Lab::new(
+            &command,
+            Wishes {
+                programs: Programs::find(&absolute, &self.search_path)?,
+                plan: Plan {
+                    rounds: self.rounds.unwrap_or(plan.rounds),
+                    seconds: self.seconds.unwrap_or(plan.seconds),
+                    ..plan
+                },
+                results: self.results,
+                postgres: self.postgres,
+                search_path: self.search_path,
+                scratch: self.scratch,
+                prepared: self.prepared,
+            },
+        )
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            drop(writeln!(stderr(), "signet-bench: {why}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> Outcome<()> {
+    match cli.command {
+        Command::Bars { groups } => bars::run(&cli.options.lab("bars")?, &groups),
+        Command::BareBcrypt { seconds } => bare_bcrypt(seconds),
+    }
+}
+
+fn bare_bcrypt(seconds: f64) -> Outcome<()> {
+    let clock = Stopwatch::start();
+    let mut hashes = 0;
+    while clock.seconds() < seconds {
+        bcrypt::hash_with_salt("the-secret-of-chosen", 8, [7; 16]).context("bcrypt")?;
+        hashes += 1;
+    }
+    let rate = number::real(hashes) / clock.seconds();
+    writeln!(stdout(), "{rate}").context("standard output")
+}
