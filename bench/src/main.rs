@@ -6,15 +6,19 @@ mod bars;
 mod clock;
 mod environment;
 mod failure;
+mod hydra;
 mod lab;
 mod number;
 mod pair;
+mod plot;
+mod postgres;
 mod prepare;
 mod process;
 mod results;
 mod row;
 mod run;
 mod server;
+mod soak;
 
 use clap::{Args, Parser, Subcommand};
 use std::io::{Write as _, stderr, stdout};
@@ -40,6 +44,21 @@ enum Command {
     Bars {
         /// Only these groups of rows
         groups: Vec<bars::Group>,
+    },
+    /// The published endpoint benchmark, for every database and kind of token
+    Hydra {
+        #[arg(long = "database", value_enum, default_values_t = [hydra::Database::Sqlite, hydra::Database::Postgres, hydra::Database::Memory])]
+        databases: Vec<hydra::Database>,
+        #[arg(long = "strategy", value_enum, default_values_t = [hydra::Strategy::Opaque, hydra::Strategy::Jwt, hydra::Strategy::Remote])]
+        strategies: Vec<hydra::Strategy>,
+    },
+    /// Millions of persisted tokens that live for seconds: the disk must stay flat
+    Soak {
+        #[arg(value_enum, default_values_t = [soak::Kind::Sqlite, soak::Kind::Postgres])]
+        stores: Vec<soak::Kind>,
+        /// Tokens on each store, instead of the plan's
+        #[arg(long)]
+        tokens: Option<u64>,
     },
     /// Hashes per second of bcrypt alone, at cost 8
     #[command(hide = true)]
@@ -145,6 +164,17 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Outcome<()> {
     match cli.command {
         Command::Bars { groups } => bars::run(&cli.options.lab("bars")?, &groups),
+        Command::Hydra {
+            databases,
+            strategies,
+        } => hydra::run(&cli.options.lab("hydra")?, &databases, &strategies),
+        Command::Soak { stores, tokens } => {
+            let mut lab = cli.options.lab("soak")?;
+            lab.plan.soak_tokens = tokens.unwrap_or(lab.plan.soak_tokens);
+            stores
+                .into_iter()
+                .try_for_each(|store| soak::run(&lab, store))
+        }
         Command::BareBcrypt { seconds } => bare_bcrypt(seconds),
     }
 }

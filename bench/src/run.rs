@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -134,6 +135,9 @@ pub(crate) struct Run {
     pub(crate) generator_share: f64,
     pub(crate) strangers: Strangers,
     pub(crate) load_average: String,
+    /// What the generator printed.
+    #[serde(skip)]
+    pub(crate) text: String,
     /// What went wrong; empty, or the figures mean nothing.
     pub(crate) troubles: Vec<String>,
 }
@@ -221,15 +225,18 @@ impl Before {
 /// Runs `assay hit` once; `row` names the file that keeps what it said.
 pub(crate) fn hit(lab: &Lab, row: &str, hit: &Hit, server: &Process) -> Outcome<Run> {
     let before = Before::now(Some(server))?;
-    let out = hit
-        .command(&lab.programs.assay)
-        .arg("--json")
+    let file = tempfile::NamedTempFile::new_in(lab.scratch()).context("a file for assay hit")?;
+    let mut command = hit.command(&lab.programs.assay);
+    let out = command
+        .arg("--save")
+        .arg(file.path())
         .output()
         .context("assay hit")?;
     let (spent, _, strangers) = before.until_now(Some(server))?;
     let said = String::from_utf8_lossy(&out.stderr);
+    let saved = fs::read(file.path()).context("what assay hit saved")?;
     let document: Value =
-        serde_json::from_slice(&out.stdout).context(format_args!("assay hit: {}", said.trim()))?;
+        serde_json::from_slice(&saved).context(format_args!("assay hit: {}", said.trim()))?;
     lab.results.raw(row, &document)?;
     let report = Report::deserialize(&document).context("the JSON of assay hit")?;
     let warmed = report
@@ -250,6 +257,7 @@ pub(crate) fn hit(lab: &Lab, row: &str, hit: &Hit, server: &Process) -> Outcome<
         generator_share: report.generator.busiest_core_share,
         strangers,
         load_average: before.load_average,
+        text: String::from_utf8_lossy(&out.stdout).into_owned(),
         troubles,
     })
 }
@@ -326,6 +334,7 @@ pub(crate) fn wrk(
         generator_share: generated.as_secs_f64() / (plan.seconds + plan.warmup).max(1.0),
         strangers,
         load_average: before.load_average,
+        text: String::new(),
         troubles: complaint
             .map(|line| line.trim().to_owned())
             .into_iter()

@@ -12,6 +12,7 @@ use crate::api::{self, Ask};
 use crate::clock::{self, Stopwatch};
 use crate::failure::{Context, Failed, Outcome};
 use crate::lab::Lab;
+use crate::postgres;
 use crate::process::{Process, SERVER, pinned};
 
 const START: Duration = Duration::from_mins(2);
@@ -52,6 +53,19 @@ impl Setup {
     pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
         self.options.push((name, value.to_owned()));
         self
+    }
+}
+
+impl Setup {
+    /// On a database of `PostgreSQL`, with a cluster key of its own.
+    pub(crate) fn on_postgres(self, lab: &Lab, url: String) -> Outcome<Self> {
+        let key = lab.scratch().join("cluster.key");
+        postgres::cluster_key(&key)?;
+        let setup = Self {
+            store: Some(url),
+            ..self
+        };
+        Ok(setup.with("SIGNET_CLUSTER_KEY_FILE", &key.display().to_string()))
     }
 }
 
@@ -193,6 +207,15 @@ impl Figures {
             .context(format_args!("the metrics hold no {key}"))
     }
 
+    /// Access tokens issued, of any kind.
+    pub(crate) fn issued(&self) -> f64 {
+        let counts = self
+            .0
+            .iter()
+            .filter(|(key, _)| key.starts_with("signet_tokens_issued"));
+        counts.map(|(_, count)| count).sum()
+    }
+
     /// How many requests to a path took longer than the bound, of how many.
     pub(crate) fn slower(&self, path: &str, seconds: f64) -> (f64, f64) {
         let of_path = |name: &str| {
@@ -277,7 +300,7 @@ impl Nginx {
     }
 }
 
-fn answers(address: SocketAddr, name: &str) -> Outcome<()> {
+pub(crate) fn answers(address: SocketAddr, name: &str) -> Outcome<()> {
     let ask = Ask::get("/");
     clock::poll(Duration::from_secs(10), || api::once(address, &ask).ok())
         .map(drop)

@@ -13,7 +13,7 @@ use crate::run;
 use crate::server::{Server, Setup};
 
 /// Megabytes, the smaller ones.
-pub(super) fn megabytes(bytes: u64) -> f64 {
+pub(crate) fn megabytes(bytes: u64) -> f64 {
     real(bytes) / 1e6
 }
 

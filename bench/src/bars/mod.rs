@@ -9,6 +9,9 @@ mod starts;
 mod tokens;
 mod yardstick;
 
+pub(crate) use memory::megabytes;
+pub(crate) use tokens::asking;
+
 use clap::ValueEnum;
 use std::io::{Write as _, stdout};
 

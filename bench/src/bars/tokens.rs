@@ -28,7 +28,7 @@ pub(super) fn stateless() -> Value {
 }
 
 /// One side of a pair: a client of the server asks for tokens.
-pub(super) fn asking<'a>(
+pub(crate) fn asking<'a>(
     lab: &Lab,
     name: &str,
     server: &'a Server,
