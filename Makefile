@@ -32,7 +32,8 @@ doc: ## the documentation of the crates
 	cargo doc --workspace --no-deps --locked
 
 bench: ## measure the release build (takes long, wants an idle machine)
-	@scripts/with-postgres cargo run --release --locked -p signet-bench
+	@scripts/bench hydra
+	@scripts/bench bars
 
 chaos: ## the full races, kills and outages, which `make test` holds in short
 	@SIGNET_TEST_LENGTH=full scripts/record bench/results/chaos scripts/with-postgres \
@@ -42,7 +43,7 @@ fuzz: ## the full fuzz runs, which `make test` holds in short
 	@scripts/record bench/results/fuzz cargo run --release --locked -p signet-fuzz
 
 soak: ## millions of short-lived tokens: disk and memory must stay flat
-	@scripts/with-postgres cargo run --release --locked -p signet-bench -- soak
+	@scripts/bench soak
 
 clean: ## remove what was built; ./data is yours and stays
 	cargo clean
