@@ -65,12 +65,6 @@ fn check_together(options: &Options, public_listen: SocketAddr, draft: &mut Draf
     check_tokens(&options.tokens, &options.keys, draft);
     check_keys(&options.keys, draft);
     check_hashing(&options.hashing, draft);
-    if options.storage.log_retention * 1000 <= options.cluster.staleness_bound_ms {
-        draft.refuse(
-            "storage.log_retention",
-            "make it more than `cluster.staleness_bound_ms`",
-        );
-    }
     if options.demo == Some(true) && !options.dev {
         draft.refuse(
             "demo",

@@ -261,10 +261,6 @@ options! {
         deadline_ms: u64 = 5_000, 10..=60_000;
         /// Writes that may wait; the next one is answered 503 at once.
         queue: usize = 8_192, 1..=1_000_000;
-        /// Seconds for which rows of the log of revocations and changes are kept. A node that was
-        /// away for longer reads the whole state when it is back. More than
-        /// `cluster.staleness_bound_ms`.
-        log_retention: u64 = 86_400, 60..=31_536_000;
     }
 
     /// What is kept in memory of what the store holds.

@@ -48,7 +48,6 @@ dev = true\nkeys.publish_before = 60 => keys.publish_before (signet.toml:2): cli
 dev = true\nkeys.rotate_every = 86400 => keys.rotate_every (signet.toml:2): give more than
 dev = true\nhashing.queue = 3 => hashing.per_client (not set): at most `hashing.queue`, 3
 dev = true\nhashing.per_address = 257 => hashing.per_address (signet.toml:2): at most `hashing.queue`, 256
-dev = true\nstorage.log_retention = 60\ncluster.staleness_bound_ms = 60000 => storage.log_retention (signet.toml:2): make it more than
 dev = true\nstore = 'postgres://db/x' => cluster.key_file (not set): it is required with `postgres:`
 dev = true\nstore = 'postgres://db/x' | SIGNET_CLUSTER_KEY_FILE=gone => cluster.key_file (SIGNET_CLUSTER_KEY_FILE): the file gone cannot be read: no such file
 dev = true\nstore = 'memory:' | SIGNET_STORE_FILE=store.url => store_file (SIGNET_STORE_FILE): `store` is set too
