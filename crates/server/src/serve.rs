@@ -166,6 +166,7 @@ fn door(name: &'static str, router: axum::Router, app: &Arc<App>) -> Door {
     let connections = Arc::new(Semaphore::new(app.limits.connections));
     Door {
         name,
+        is_public: name == "public",
         router,
         app: Arc::clone(app),
         connections,

@@ -1,9 +1,11 @@
 //! Request bodies: bounded in size and time, of the type that the endpoint reads, parsed once.
 
+use axum::BoxError;
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
-use http::header;
+use http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Body;
 use serde::de::DeserializeOwned;
 use signet_oauth::{Error, ErrorCode};
 use std::sync::Arc;
@@ -15,18 +17,30 @@ use crate::app::App;
 #[derive(Debug)]
 pub struct Form(pub Bytes);
 
-impl FromRequest<Arc<App>> for Form {
-    type Rejection = Refusal;
-
-    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
-        if !is_type(&request, |kind| kind == "application/x-www-form-urlencoded") {
+impl Form {
+    /// Reads a form of the public door.
+    pub async fn read<B>(app: &App, headers: &HeaderMap, body: B) -> Result<Self, Refusal>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<BoxError>,
+    {
+        if !is_type(headers, |kind| kind == "application/x-www-form-urlencoded") {
             return Err(Error::request(
                 "send the parameters as application/x-www-form-urlencoded",
                 "content_type",
             )
             .into());
         }
-        Ok(Self(read(request, app, app.limits.body_bytes).await?))
+        Ok(Self(read(body, app, app.limits.body_bytes).await?))
+    }
+}
+
+impl FromRequest<Arc<App>> for Form {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
+        let (parts, body) = request.into_parts();
+        Self::read(app, &parts.headers, body).await
     }
 }
 
@@ -38,7 +52,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
-        if !is_type(&request, |kind| {
+        if !is_type(request.headers(), |kind| {
             kind == "application/json" || kind.ends_with("+json")
         }) {
             return Err(Error::new(
@@ -48,7 +62,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
             )
             .into());
         }
-        let bytes = read(request, app, app.limits.admin_body_bytes).await?;
+        let bytes = read(request.into_body(), app, app.limits.admin_body_bytes).await?;
         let value = serde_json::from_slice(&bytes).map_err(|error| {
             Error::request(
                 format!("the body is not what this endpoint reads: {error}"),
@@ -59,16 +73,19 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
     }
 }
 
-fn is_type(request: &Request, accept: impl Fn(&str) -> bool) -> bool {
-    let kind = request
-        .headers()
+fn is_type(headers: &HeaderMap, accept: impl Fn(&str) -> bool) -> bool {
+    let kind = headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
     let essence = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
-    essence.is_some_and(|kind| accept(&kind.to_ascii_lowercase()))
+    essence.is_some_and(|kind| accept(kind) || accept(&kind.to_ascii_lowercase()))
 }
 
-async fn read(request: Request, app: &App, limit: usize) -> Result<Bytes, Error> {
+async fn read<B>(body: B, app: &App, limit: usize) -> Result<Bytes, Error>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
     let too_large = || {
         Error::new(
             ErrorCode::PayloadTooLarge,
@@ -76,7 +93,7 @@ async fn read(request: Request, app: &App, limit: usize) -> Result<Bytes, Error>
             "body_too_large",
         )
     };
-    let body = Limited::new(request.into_body(), limit);
+    let body = Limited::new(body, limit);
     match tokio::time::timeout(app.limits.body_timeout, body.collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),

@@ -40,6 +40,8 @@ static REQUESTS: AtomicU64 = AtomicU64::new(0);
 pub struct Door {
     /// Its name in logs and metrics.
     pub name: &'static str,
+    /// Whether its hottest endpoints are called without going through the router.
+    pub is_public: bool,
     /// What it answers.
     pub router: Router,
     /// What the process consists of.
@@ -156,7 +158,7 @@ impl Accepting {
 
 /// Answers one request: counts it, logs it, and turns a panic into a `server_error`.
 async fn respond(
-    mut door: Door,
+    door: Door,
     request: Request<Incoming>,
     address: IpAddr,
 ) -> Result<Response, Infallible> {
@@ -164,25 +166,18 @@ async fn respond(
     let started = app.clock.uptime();
     let endpoint = Endpoint::of(door.name, request.uri().path());
     let log = app.limits.request_log;
-    let line =
-        (log != Requests::Off).then(|| (request.method().clone(), request.uri().path().to_owned()));
-    let mut request = request.map(Body::new);
-    request.extensions_mut().insert(Peer(address));
-    let mut answering = pin!(door.router.call(request));
+    let line = (log != Requests::Off).then(|| (request.method().clone(), request.uri().clone()));
+    let mut answering = pin!(answer(&door, request, Peer(address)));
     // A panic is caught poll by poll: the connection, and everybody on it, lives on.
     let answered = poll_fn(|context| {
         let poll = AssertUnwindSafe(|| answering.as_mut().poll(context));
         catch_unwind(poll).map_or_else(|panic| Poll::Ready(Err(panic)), |poll| poll.map(Ok))
     })
     .await;
-    let mut response = match answered {
-        Ok(Ok(response)) => response,
-        Ok(Err(never)) => match never {},
-        Err(_) => {
-            app.metrics.panics.inc();
-            Refusal(Fault::lasting("a handler panicked").into()).into_response()
-        }
-    };
+    let mut response = answered.unwrap_or_else(|_| {
+        app.metrics.panics.inc();
+        Refusal(Fault::lasting("a handler panicked").into()).into_response()
+    });
     let elapsed = app.clock.uptime().saturating_sub(started);
     let status = response.status();
     app.metrics.answered(endpoint, status.as_u16(), elapsed);
@@ -191,9 +186,9 @@ async fn respond(
         let number = REQUESTS.fetch_add(1, Ordering::Relaxed);
         let id = format!("{:03x}-{number:x}", app.locators.node());
         let reason = response.extensions_mut().remove::<Reason>();
-        if let Some((method, path)) = &line {
+        if let Some((method, uri)) = &line {
             let label = reason.as_ref().map_or("", |reason| reason.label);
-            let (status, micros) = (status.as_u16(), elapsed.as_micros());
+            let (status, micros, path) = (status.as_u16(), elapsed.as_micros(), uri.path());
             tracing::info!(target: "access", id, door = door.name, %method, path, status, micros, reason = label, %address);
         }
         if let Some(fault) = reason.and_then(|reason| reason.fault) {
@@ -204,4 +199,19 @@ async fn respond(
         }
     }
     Ok(response)
+}
+
+async fn answer(door: &Door, request: Request<Incoming>, peer: Peer) -> Response {
+    let request = if door.is_public {
+        match super::direct(&door.app, peer, request).await {
+            Ok(response) => return response,
+            Err(request) => request,
+        }
+    } else {
+        request
+    };
+    let mut request = request.map(Body::new);
+    request.extensions_mut().insert(peer);
+    let Ok(response) = door.router.clone().call(request).await;
+    response
 }
