@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use tokio::net::TcpListener as AsyncListener;
 use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
 
 use crate::app::App;
@@ -43,7 +43,7 @@ impl fmt::Display for StartError {
             }
             Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
             Self::Build(error) => error.fmt(f),
-            Self::System(error) => write!(f, "the system refuses a thread: {error}"),
+            Self::System(error) => write!(f, "the system refuses a thread or a signal: {error}"),
         }
     }
 }
@@ -128,19 +128,40 @@ impl Running {
             runtime.block_on(self.app.store.close());
         }
     }
+}
 
-    /// Waits for SIGTERM or SIGINT. A second signal ends the process at once.
-    pub fn wait_for_signal(&self) -> std::io::Result<()> {
+/// SIGTERM and SIGINT, caught from the moment this is made: who stops a server that is still
+/// starting stops it in good order, too.
+#[derive(Debug)]
+struct Signals {
+    runtime: Runtime,
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn catch() -> std::io::Result<Self> {
         let runtime = runtime()?;
-        runtime.block_on(async {
-            let mut terminate = signal(SignalKind::terminate())?;
-            let mut interrupt = signal(SignalKind::interrupt())?;
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            Ok(())
+        let entered = runtime.enter();
+        let (terminate, interrupt) = (
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::interrupt())?,
+        );
+        drop(entered);
+        Ok(Self {
+            runtime,
+            terminate,
+            interrupt,
         })
+    }
+
+    fn wait(mut self) {
+        self.runtime.block_on(async {
+            tokio::select! {
+                _ = self.terminate.recv() => {}
+                _ = self.interrupt.recv() => {}
+            }
+        });
     }
 }
 
@@ -204,11 +225,13 @@ pub fn run(config: Result<Config, ConfigError>) -> ExitCode {
     let started = config
         .map_err(|error| error.to_string())
         .and_then(|config| {
+            let signals =
+                Signals::catch().map_err(|error| StartError::System(error).to_string())?;
             let lines = telemetry::start(&config.log);
             let running = start(&config).map_err(|error| error.to_string())?;
-            Ok((config, running, lines))
+            Ok((config, signals, running, lines))
         });
-    let (config, running, lines) = match started {
+    let (config, signals, running, lines) = match started {
         Ok(started) => started,
         Err(why) => {
             say(&mut std::io::stderr(), &format!("signet: {why}\n"));
@@ -216,23 +239,14 @@ pub fn run(config: Result<Config, ConfigError>) -> ExitCode {
         }
     };
     say(&mut std::io::stdout(), &greeting(&config, &running));
-    let waited = running.wait_for_signal();
+    signals.wait();
     say(
         &mut std::io::stdout(),
         "stopping: requests in flight are finished first\n",
     );
     running.stop();
     drop(lines);
-    match waited {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            say(
-                &mut std::io::stderr(),
-                &format!("signet: cannot wait for signals: {error}\n"),
-            );
-            ExitCode::FAILURE
-        }
-    }
+    ExitCode::SUCCESS
 }
 
 /// What a new user reads.

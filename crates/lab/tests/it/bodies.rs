@@ -1,3 +1,5 @@
+//! What is sent: bodies in turn, from files, and what comes back chunked.
+
 use std::io::Write as _;
 
 use crate::lab::hit;

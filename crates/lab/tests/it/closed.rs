@@ -1,3 +1,5 @@
+//! The closed loop: exactly as many requests as asked for, over as many connections.
+
 use std::process::Stdio;
 use std::sync::mpsc;
 

@@ -1,3 +1,5 @@
+//! The echo server: what it answers, signed and not.
+
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 

@@ -1,3 +1,5 @@
+//! What goes wrong: closed, refused and broken connections are counted by kind.
+
 use std::net::TcpListener;
 
 use crate::lab::{hit, hit_output};

@@ -1,3 +1,5 @@
+//! The open loop: a stall of the target shows from the intended start.
+
 use std::time::Duration;
 
 use crate::lab::hit;

@@ -1,3 +1,5 @@
+//! TLS: authorities, insecure mode and HTTP/2.
+
 use std::io::Write as _;
 use std::sync::Arc;
 
