@@ -1,7 +1,7 @@
 //! The store: all SQL of the product behind verbs of the domain. One [`Store`], two backends, one
 //! contract test that both must pass.
 //!
-//! Writes are data ([`op`]): they are queued, and many share one transaction and one wait for the
+//! Writes are data (`op`): they are queued, and many share one transaction and one wait for the
 //! disk (group commit). A write is durable when its method returns. "Not found" is `None`, losing
 //! a race is a variant, only faults are errors, and nothing waits longer than the deadline.
 //!
