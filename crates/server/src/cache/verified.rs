@@ -9,7 +9,10 @@ use aws_lc_rs::{constant_time, hmac};
 use quick_cache::sync::Cache;
 use signet_oauth::ids::ClientId;
 use signet_oauth::secret::Secret;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
+use tokio::sync::OnceCell;
 
 use crate::clock::Clock;
 use crate::rng::Rng;
@@ -20,10 +23,15 @@ struct Entry {
     verified_at: Duration,
 }
 
+/// Whether a secret is right, once that is known. Where whoever computes it gives up, the next
+/// one who waits computes it.
+pub type Flight = OnceCell<bool>;
+
 /// Remembers which secrets were verified.
 pub struct VerifiedSecrets {
     key: hmac::Key,
     entries: Option<Cache<ClientId, Entry>>,
+    flights: Mutex<HashMap<[u8; 32], Weak<Flight>>>,
     lifetime: Duration,
     clock: Clock,
 }
@@ -42,6 +50,7 @@ impl VerifiedSecrets {
         Self {
             key: hmac::Key::new(hmac::HMAC_SHA256, &*key),
             entries: (capacity > 0).then(|| Cache::new(capacity)),
+            flights: Mutex::default(),
             lifetime,
             clock,
         }
@@ -62,6 +71,21 @@ impl VerifiedSecrets {
             &self.digest(client, hash, secret),
         );
         age < self.lifetime && same.is_ok()
+    }
+
+    /// The check of this very secret against this very hash that is under way now, or a new one.
+    /// A hundred requests that come at once with one secret are one guess, right or wrong: it is
+    /// computed once. Nothing is remembered when the last of them has been answered.
+    pub fn flight(&self, client: &ClientId, hash: &str, secret: &Secret) -> Arc<Flight> {
+        let digest = self.digest(client, hash, secret);
+        let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(flight) = flights.get(&digest).and_then(Weak::upgrade) {
+            return flight;
+        }
+        flights.retain(|_, flight| flight.strong_count() > 0);
+        let flight = Arc::new(Flight::new());
+        flights.insert(digest, Arc::downgrade(&flight));
+        flight
     }
 
     /// Remembers a secret that has just passed its slow hash.
@@ -144,6 +168,24 @@ mod tests {
         assert!(!verified.knows(&client("other"), "hash", &good));
         verified.forget(&app);
         assert!(!verified.knows(&app, "hash", &good));
+    }
+
+    #[tokio::test]
+    async fn requests_at_once_with_one_secret_are_one_check() {
+        let verified = verified(10);
+        let (app, secret) = (client("app"), Secret::new("s"));
+        let first = verified.flight(&app, "hash", &secret);
+        let second = verified.flight(&app, "hash", &secret);
+        assert!(Arc::ptr_eq(&first, &second));
+        assert!(!Arc::ptr_eq(
+            &first,
+            &verified.flight(&app, "hash", &Secret::new("t"))
+        ));
+        assert!(!*first.get_or_init(async || false).await);
+        assert_eq!(second.get(), Some(&false));
+        drop((first, second));
+        let later = verified.flight(&app, "hash", &secret);
+        assert!(!later.initialized(), "a wrong secret is not remembered");
     }
 
     #[test]

@@ -105,19 +105,23 @@ async fn slow(
     address: IpAddr,
 ) -> Result<bool, Failure> {
     let id = &client.client.id;
-    let origin = Origin {
-        client: signet_oauth::log::client_key(id),
-        address,
+    let flight = app.verified.flight(id, &hash, &secret);
+    let check = async || {
+        let origin = Origin {
+            client: signet_oauth::log::client_key(id),
+            address,
+        };
+        let (job_hash, job_secret) = (hash.clone(), secret.clone());
+        let job = move || hashing::verify(&job_hash, job_secret.expose());
+        let verdict = app.hashing.run(origin.clone(), job).await?;
+        let right = verdict.map_err(|error| Fault::lasting(format!("hash of {id}: {error}")))?;
+        if right {
+            app.hashing.succeeded(&origin);
+            app.verified.remember(id, &hash, &secret);
+        }
+        Ok::<_, Failure>(right)
     };
-    let (job_hash, job_secret) = (hash.clone(), secret.clone());
-    let job = move || hashing::verify(&job_hash, job_secret.expose());
-    let verdict = app.hashing.run(origin.clone(), job).await?;
-    let right = verdict.map_err(|error| Fault::lasting(format!("hash of {id}: {error}")))?;
-    if right {
-        app.hashing.succeeded(&origin);
-        app.verified.remember(id, &hash, &secret);
-    }
-    Ok(right)
+    flight.get_or_try_init(check).await.copied()
 }
 
 async fn by_assertion(
