@@ -196,6 +196,7 @@ fn lifetime(grant: GrantType, value: &Value, draft: &mut Draft) -> Result<(), St
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::client_body::ClientRequest;
 
     fn mapped(client: &Value) -> (Value, Vec<String>) {
         let draft = map(client.as_object().unwrap().clone()).unwrap();
@@ -284,5 +285,19 @@ mod tests {
             refused.starts_with("client_credentials_grant_access_token_lifespan"),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn every_field_that_is_sent_is_one_that_the_server_reads() {
+        let more = ["client_secret", "userinfo_signed_response_alg"];
+        for name in SAME.iter().chain(&LISTS).chain(&more) {
+            let body = json!({ *name: null });
+            // A field that is known may not like to be null.
+            if let Ok(request) = serde_json::from_value::<ClientRequest>(body) {
+                assert_eq!(request.unknown(), None, "{name}");
+            }
+        }
+        let unknown: ClientRequest = serde_json::from_value(json!({"skip_consent": 1})).unwrap();
+        assert_eq!(unknown.unknown(), Some("skip_consent"));
     }
 }

@@ -47,8 +47,8 @@ impl<'a, 'b> Report<'a, 'b> {
         // Without a terminal the bar draws nothing.
         let bar = count.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
         let template = match count {
-            Some(_) => "{bar:30} {human_pos}/{human_len} {per_sec}, {eta} left",
-            None => "{spinner} {human_pos} {per_sec}",
+            Some(_) => "{bar:30} {human_pos}/{human_len}, {eta} left",
+            None => "{spinner} {human_pos}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
