@@ -71,7 +71,7 @@ pub(in crate::cli) struct TokenArgs {
 #[command(next_help_heading = "Secret")]
 pub(in crate::cli) struct SecretArgs {
     /// Secret of your choice; others on this machine may see it in the list of processes
-    #[arg(long, group = "credential")]
+    #[arg(long, group = "credential", allow_hyphen_values = true)]
     pub(in crate::cli) secret: Option<String>,
     /// Read the secret from the standard input
     #[arg(long, group = "credential")]

@@ -56,6 +56,7 @@ pub(in crate::cli) enum KeysCommand {
     /// Retire a key at once: it signs no more, and stays published until its tokens are dead
     Retire {
         /// The key, as `signet keys list` names it
+        #[arg(allow_hyphen_values = true)]
         kid: String,
     },
 }
@@ -101,7 +102,12 @@ pub(in crate::cli) struct GetTokenArgs {
     #[arg(long, value_name = "ID")]
     pub(in crate::cli) client_id: String,
     /// Its secret; others on this machine may see it in the list of processes
-    #[arg(long, value_name = "SECRET", conflicts_with = "client_secret_stdin")]
+    #[arg(
+        long,
+        value_name = "SECRET",
+        conflicts_with = "client_secret_stdin",
+        allow_hyphen_values = true
+    )]
     pub(in crate::cli) client_secret: Option<String>,
     /// Read the secret from the standard input
     #[arg(long)]

@@ -107,3 +107,19 @@ fn arguments_of_the_server_become_overrides() {
     assert_eq!(args.config.overrides(), expected);
     assert!(ServeArgs::default().config.overrides().is_empty());
 }
+
+#[test]
+fn names_and_secrets_that_were_drawn_may_begin_with_a_hyphen() {
+    let retire = parse("signet keys retire -7Qz --json").unwrap().command;
+    let Command::Keys(keys) = retire else {
+        panic!("not keys");
+    };
+    assert!(keys.server.output.json);
+    assert!(matches!(keys.command, KeysCommand::Retire { kid } if kid == "-7Qz"));
+    for line in [
+        "signet client create --secret -7Qz --json",
+        "signet token get --client-id a --client-secret --7Qz --json",
+    ] {
+        assert!(parse(line).is_ok(), "{line}");
+    }
+}
