@@ -2,4 +2,6 @@
 
 // `cfg(test)` tells clippy that these are tests, helping functions and all.
 #[cfg(test)]
+mod cli;
+#[cfg(test)]
 mod store;
