@@ -330,6 +330,49 @@ mod postgres {
         assert_faultless(&live_through("PostgreSQL crashed", Outage::Crashed).await);
     }
 
+    /// What a proxy does whose other half has died: connections stay open, bytes are accepted, and
+    /// nobody answers. New connections work.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn connections_that_hang_for_ever_are_given_up_for_new_ones() {
+        let place = tempfile::tempdir().unwrap();
+        let postgres = Postgres::start_new().await;
+        let launch = Launch::new(place.path(), &postgres.url())
+            .with("SIGNET_CLUSTER_KEY_FILE", cluster_key(place.path()))
+            .with(
+                "SIGNET_STORAGE_DEADLINE_MS",
+                DEADLINE.as_millis().to_string(),
+            );
+        let signet = launch.start().await;
+        prepare(&signet).await;
+        // Between two writes, so that nothing is locked by what stands still.
+        sleep(Duration::from_secs(1)).await;
+        postgres.freeze_sessions();
+        let (hung, mut refusals) = (Instant::now(), 0);
+        let asks = [
+            (signet.public, Ask::token("opaque", "secret-of-opaque")),
+            (
+                signet.admin,
+                signet.as_admin(Ask::get("/admin/clients?limit=1")),
+            ),
+            (signet.public, Ask::get("/health/ready")),
+        ];
+        for (to, ask) in &asks {
+            let mut wire = Wire::new(*to);
+            while wire.must(ask).await.status != 200 {
+                refusals += 1;
+                assert!(
+                    hung.elapsed() < 3 * RECOVERY,
+                    "it clings to connections that hang: {ask:?}"
+                );
+                sleep(Duration::from_millis(20)).await;
+            }
+        }
+        let what = format!("{refusals} refusals, all new after {:?}", hung.elapsed());
+        report::row("PostgreSQL, hung connections", &what, 0);
+        postgres.thaw();
+        signet.stop().await;
+    }
+
     /// Two nodes lose their database; when it is back, each learns what the other has revoked.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_revocation_reaches_the_other_node_after_an_outage() {

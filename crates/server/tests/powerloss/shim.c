@@ -9,6 +9,7 @@
 //   POWERLOSS_SYNC_US  what a sync takes, in microseconds, at most; default 0
 //   POWERLOSS_LIES     where it is set, syncs are answered and not carried out: to prove that the tests notice
 //   POWERLOSS_FULL     a path: as long as something is there, files cannot grow (ENOSPC)
+//   POWERLOSS_DIES_AT  a number: the program is killed before it does that one of the things that are watched
 //   POWERLOSS_BROKEN   a path: as long as something is there, syncs fail (EIO) and what they should have kept is lost
 //
 // A name is durable when its directory was synced, as POSIX says; Linux's file systems promise more. Writes through a
@@ -21,6 +22,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -64,6 +66,7 @@ static int is_on, is_torn, lies, early; // early: of 8 unsynced sectors so many 
 static unsigned sync_us;
 static uint64_t random_state;
 static const char *full, *broken;
+static long dies_at, done; // things that are watched: so many were done, and before that one it dies
 
 static void fail(const char *what) {
   dprintf(2, "power loss: %s: %s\n", what, strerror(errno));
@@ -75,6 +78,10 @@ static unsigned dice(unsigned sides) { // splitmix64
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return (unsigned)((z ^ (z >> 31)) >> 33) % sides;
+}
+
+static void watched(void) {
+  if (dies_at && __atomic_add_fetch(&done, 1, __ATOMIC_SEQ_CST) >= dies_at) syscall(SYS_kill, getpid(), SIGKILL);
 }
 
 static int is_there(const char *path) {
@@ -193,6 +200,7 @@ static void note_write(struct file *file, off_t from, off_t length) {
 }
 
 static int sync_file(struct file *file) {
+  watched();
   if (sync_us) usleep(dice(sync_us));
   if (lies) return 0;
   pthread_mutex_lock(&lock);
@@ -286,7 +294,11 @@ static int needs_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_T
     va_end(list); \
   }
 
+static const char *find_name(int dir, const char *path, char *room);
+
 static int open_at(int dir, const char *path, int flags, mode_t mode) {
+  char room[NAME_MAX + 1];
+  if (dies_at && (flags & (O_CREAT | O_TRUNC)) && find_name(dir, path, room)) watched();
   return opened((int)syscall(SYS_openat, dir, path, flags, mode), flags);
 }
 
@@ -340,6 +352,7 @@ static ssize_t write_at(int fd, const struct iovec *parts, int count, off_t at) 
   struct file *file = file_of(fd);
   off_t length = 0;
   for (int i = 0; i < count; i++) length += (off_t)parts[i].iov_len;
+  if (file) watched();
   if (file && is_refused(file, at + length)) return -1;
   ssize_t written = count == 1 ? syscall(SYS_pwrite64, fd, parts->iov_base, parts->iov_len, at)
                                : syscall(SYS_pwritev, fd, parts, count, at, 0);
@@ -359,6 +372,7 @@ static ssize_t write_here(int fd, const struct iovec *parts, int count) {
   if (!file) return count == 1 ? syscall(SYS_write, fd, parts->iov_base, parts->iov_len) : syscall(SYS_writev, fd, parts, count);
   off_t length = 0;
   for (int i = 0; i < count; i++) length += (off_t)parts[i].iov_len;
+  watched();
   int appends = (int)syscall(SYS_fcntl, fd, F_GETFL) & O_APPEND;
   if (is_refused(file, syscall(SYS_lseek, fd, 0, appends ? SEEK_END : SEEK_CUR) + length)) return -1;
   pthread_mutex_lock(&lock);
@@ -384,6 +398,7 @@ ssize_t writev(int fd, const struct iovec *parts, int count) { return write_here
 int ftruncate(int fd, off_t size) {
   struct file *file = file_of(fd);
   if (!file) return (int)syscall(SYS_ftruncate, fd, size);
+  watched();
   if (is_refused(file, size)) return -1;
   pthread_mutex_lock(&lock);
   int result = (int)syscall(SYS_ftruncate, fd, size);
@@ -406,6 +421,7 @@ static int synced(int fd, long call) {
   struct file *file = file_of(fd);
   if (file) return sync_file(file);
   if (!is_on || fd < 0 || fd >= HANDLES || !is_live_directory[fd]) return (int)syscall(call, fd);
+  watched();
   if (is_there(broken)) {
     errno = EIO;
     return -1;
@@ -449,6 +465,7 @@ int unlinkat(int dir, const char *path, int flags) {
   char room[NAME_MAX + 1];
   const char *name = flags & AT_REMOVEDIR ? NULL : find_name(dir, path, room);
   if (!name) return (int)syscall(SYS_unlinkat, dir, path, flags);
+  watched();
   pthread_mutex_lock(&lock);
   lose(dir, path);
   int result = (int)syscall(SYS_unlinkat, dir, path, flags);
@@ -464,6 +481,7 @@ int renameat2(int dir, const char *path, int to_dir, const char *to_path, unsign
   if (!name && !to) return (int)syscall(SYS_renameat2, dir, path, to_dir, to_path, flags);
   errno = EXDEV;
   if (!name || !to || flags) fail("renames across the watched directory's edge are not watched");
+  watched();
   pthread_mutex_lock(&lock);
   lose(to_dir, to_path);
   int result = (int)syscall(SYS_renameat2, dir, path, to_dir, to_path, 0);
@@ -478,6 +496,7 @@ int linkat(int dir, const char *path, int to_dir, const char *to_path, int flags
   char room[NAME_MAX + 1];
   struct stat stat;
   const char *to = find_name(to_dir, to_path, room);
+  if (to) watched();
   pthread_mutex_lock(&lock);
   int result = (int)syscall(SYS_linkat, dir, path, to_dir, to_path, flags);
   if (result == 0 && to) {
@@ -538,6 +557,7 @@ static void adopt(const char *name) {
 __attribute__((constructor)) static void begin(void) {
   const char *directory = getenv("POWERLOSS_LIVE"), *copy = getenv("POWERLOSS_DURABLE");
   const char *seed = getenv("POWERLOSS_TORN"), *time = getenv("POWERLOSS_SYNC_US");
+  const char *death = getenv("POWERLOSS_DIES_AT");
   char begun[PATH_MAX];
   if (!directory || !copy) return;
   if (!realpath(directory, live) || !realpath(copy, durable)) fail("POWERLOSS_LIVE or POWERLOSS_DURABLE");
@@ -545,6 +565,7 @@ __attribute__((constructor)) static void begin(void) {
   broken = getenv("POWERLOSS_BROKEN");
   sync_us = time ? (unsigned)atoi(time) : 0;
   lies = getenv("POWERLOSS_LIES") != NULL;
+  dies_at = death ? atol(death) : 0;
   DIR *entries = opendir(live);
   if (!entries) fail(live);
   for (struct dirent *entry; (entry = readdir(entries));) adopt(entry->d_name);

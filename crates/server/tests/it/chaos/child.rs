@@ -15,6 +15,8 @@ use tokio::time::{Instant, sleep};
 use super::dice::Dice;
 use super::wire::{Ask, Wire};
 
+/// By what name all of them go, whatever their ports are.
+pub(crate) const ISSUER: &str = "http://localhost:4444";
 /// What a start may take, on a machine that is busy with other things.
 const START: Duration = Duration::from_secs(30);
 const TICK: Duration = Duration::from_millis(5);
@@ -72,9 +74,12 @@ impl Launch {
     pub(crate) fn new(place: &Path, store: &str) -> Self {
         let given = [
             ("SIGNET_STORE", store),
-            ("SIGNET_ISSUER", "http://localhost:4444"),
+            ("SIGNET_ISSUER", ISSUER),
             // Nothing that the tests want to find again expires under their hands.
             ("SIGNET_TOKENS_ACCESS_TOKEN_LIFETIME", "36000"),
+            // Keys that are rotated sign at once.
+            ("SIGNET_KEYS_JWKS_MAX_AGE", "0"),
+            ("SIGNET_KEYS_PUBLISH_BEFORE", "0"),
             ("SIGNET_LOG_REQUESTS", "off"),
             ("SIGNET_THREADS", "2"),
         ];

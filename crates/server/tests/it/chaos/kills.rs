@@ -1,7 +1,6 @@
 //! SIGKILL at any moment under load, on every store; and the runs that losses of power share.
 
 use rustix::process::Signal;
-use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -21,6 +20,7 @@ enum Moment {
     UnderLoad,
     WhileDraining,
     WhileStarting,
+    AtAWrite,
 }
 
 /// A server that dies again and again, and what it has promised.
@@ -34,7 +34,7 @@ pub(crate) struct Run {
     token: String,
     lost: Vec<String>,
     longest_start: Duration,
-    deaths: [usize; 3],
+    deaths: [usize; 4],
 }
 
 impl Run {
@@ -50,7 +50,7 @@ impl Run {
             token: String::new(),
             lost: Vec::new(),
             longest_start: Duration::ZERO,
-            deaths: [0; 3],
+            deaths: [0; 4],
         }
     }
 
@@ -87,29 +87,26 @@ impl Run {
 
     /// One death and what comes after it.
     async fn die_once(&mut self, mut signet: Signet) -> Signet {
-        let moments = [
-            Moment::WhileStarting,
-            Moment::WhileDraining,
-            Moment::UnderLoad,
-            Moment::UnderLoad,
-            Moment::UnderLoad,
-        ];
-        let moment = moments[self.dice.below(moments.len())];
+        let moment = match self.dice.below(6) {
+            0 => Moment::WhileStarting,
+            1 => Moment::WhileDraining,
+            2 | 3 if self.disk.is_some() => Moment::AtAWrite,
+            _ => Moment::UnderLoad,
+        };
         self.deaths[moment as usize] += 1;
-        if matches!(moment, Moment::WhileStarting) {
-            self.kill(&mut signet);
-            signet = self.next_launch().spawn();
-            sleep(self.dice.millis(0..80)).await;
-        } else {
-            let load = Load::start(&signet, &mut self.dice);
-            sleep(self.dice.millis(20..600)).await;
-            load.expect_death();
-            if matches!(moment, Moment::WhileDraining) {
-                signet.signal(Signal::TERM);
-                sleep(self.dice.millis(0..40)).await;
+        match moment {
+            Moment::WhileStarting => {
+                self.kill(&mut signet);
+                signet = self.next_launch().spawn();
+                sleep(self.dice.millis(0..80)).await;
             }
-            signet.kill();
-            self.ledger.absorb(load.end().await);
+            Moment::AtAWrite => {
+                self.kill(&mut signet);
+                signet = self.die_at_a_write().await;
+            }
+            Moment::UnderLoad | Moment::WhileDraining => {
+                self.die_under_load(&mut signet, moment).await;
+            }
         }
         self.kill(&mut signet);
         let signet = self.start().await;
@@ -117,11 +114,38 @@ impl Run {
             self.lost
                 .push("the bootstrap token is another one".to_owned());
         }
-        let lost = self
-            .ledger
-            .check(&signet, &mut self.dice, Look::NewAnd(200))
-            .await;
-        self.lost.extend(lost);
+        let look = Look::NewAnd(200);
+        self.lost
+            .extend(self.ledger.check(&signet, &mut self.dice, look).await);
+        signet
+    }
+
+    async fn die_under_load(&mut self, signet: &mut Signet, moment: Moment) {
+        let load = Load::start(signet, &mut self.dice);
+        sleep(self.dice.millis(20..600)).await;
+        load.expect_death();
+        if matches!(moment, Moment::WhileDraining) {
+            signet.signal(Signal::TERM);
+            sleep(self.dice.millis(0..40)).await;
+        }
+        signet.kill();
+        self.ledger.absorb(load.end().await);
+    }
+
+    /// Not at some time but at some write, sync or name, wherever the work is then.
+    async fn die_at_a_write(&mut self) -> Signet {
+        let point = 1 + self.dice.below(1500);
+        let mut signet = self
+            .next_launch()
+            .with("POWERLOSS_DIES_AT", point.to_string())
+            .spawn();
+        if signet.wait_until_ready().await.is_ok() {
+            let load = Load::start(&signet, &mut self.dice);
+            load.expect_death();
+            signet.wait_for_end(Duration::from_secs(5)).await;
+            signet.kill();
+            self.ledger.absorb(load.end().await);
+        }
         signet
     }
 
@@ -153,49 +177,28 @@ impl Run {
     }
 
     fn tell(&self) {
-        let [under_load, draining, starting] = self.deaths;
-        let mut what = format!(
-            "died {under_load} times under load, {draining} draining, {starting} starting; "
-        );
-        write!(
-            what,
-            "{}; ready again within {:?}",
+        let [under_load, draining, starting, at_a_write] = self.deaths;
+        let what = format!(
+            "died {under_load} times under load, {draining} draining, {starting} starting, \
+             {at_a_write} at a write; {}; ready again within {:?}",
             self.ledger, self.longest_start
-        )
-        .unwrap();
+        );
         report::row(self.name, &what, self.lost.len());
-        for line in self.lost.iter().take(20) {
-            println!("{}: LOST: {line}", self.name);
-        }
-    }
-
-    /// A server that dies while it starts for the first time, so many times.
-    pub(crate) async fn die_at_birth(mut self, deaths: usize) {
-        let mut longest = Duration::ZERO;
-        for _ in 0..deaths {
-            std::fs::remove_dir_all(&self.launch.data).unwrap();
-            std::fs::create_dir(&self.launch.data).unwrap();
-            let mut signet = self.next_launch().spawn();
-            sleep(self.dice.millis(0..120)).await;
-            self.kill(&mut signet);
-            let signet = self.start().await;
-            longest = longest.max(signet.ready_after);
-            load::prepare(&signet).await;
-            signet.stop().await;
-        }
-        let what =
-            format!("{deaths} deaths during the first start; ready afterwards within {longest:?}");
-        report::row(self.name, &what, 0);
     }
 }
 
-/// Panics where anything was lost.
+/// Panics where anything was lost, with the first few.
 pub(crate) fn assert_nothing_lost(lost: &[String]) {
+    let some = lost
+        .iter()
+        .take(20)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join("\n");
     assert!(
         lost.is_empty(),
-        "{} things are not as they must be, such as: {}",
-        lost.len(),
-        lost[0]
+        "{} things are not as they must be:\n{some}",
+        lost.len()
     );
 }
 
@@ -218,34 +221,11 @@ mod sqlite {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_death_during_the_first_start_is_overcome_by_the_second() {
-        let place = tempfile::tempdir().unwrap();
-        let run = Run::new(
-            "kill -9 at birth, SQLite",
-            place.path(),
-            &store(place.path()),
-        );
-        run.die_at_birth(Length::of_this_run().pick(4, 100)).await;
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn nothing_acknowledged_is_lost_with_the_power() {
         let place = tempfile::tempdir().unwrap();
         let mut run = Run::new("power loss, SQLite", place.path(), &store(place.path()));
         run.disk = Some(Disk::new(&place.path().join("data")));
         assert_nothing_lost(&run.go(deaths()).await);
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn power_lost_during_the_first_start_leaves_nothing_in_the_way() {
-        let place = tempfile::tempdir().unwrap();
-        let mut run = Run::new(
-            "power loss at birth, SQLite",
-            place.path(),
-            &store(place.path()),
-        );
-        run.disk = Some(Disk::new(&place.path().join("data")));
-        run.die_at_birth(Length::of_this_run().pick(4, 100)).await;
     }
 
     /// The proof that these tests can fail: the disk answers syncs and does nothing.

@@ -52,13 +52,17 @@ pub(crate) struct Registered {
 pub(crate) struct Ledger {
     pub(crate) tokens: Vec<Token>,
     pub(crate) clients: Vec<Registered>,
+    /// Assertions that got a token, and must not get another.
+    pub(crate) assertions: Vec<String>,
+    /// Names of signing keys that were made.
+    pub(crate) keys: Vec<String>,
     /// Answers 503, which promise nothing.
     pub(crate) refused: usize,
     /// The longest time to any answer.
     pub(crate) slowest: Duration,
     /// Answers that nobody should get.
     pub(crate) strange: Vec<String>,
-    settled: (usize, usize),
+    settled: (usize, usize, usize),
     looks: usize,
 }
 
@@ -75,6 +79,8 @@ impl Ledger {
     pub(crate) fn absorb(&mut self, other: Self) {
         self.tokens.extend(other.tokens);
         self.clients.extend(other.clients);
+        self.assertions.extend(other.assertions);
+        self.keys.extend(other.keys);
         self.strange.extend(other.strange);
         self.refused += other.refused;
         self.slowest = self.slowest.max(other.slowest);
@@ -92,8 +98,49 @@ impl Ledger {
         let mut lost = self.check_tokens(signet, &tokens).await;
         lost.extend(self.check_clients(signet, &clients).await);
         lost.extend(self.check_secrets(signet, &clients).await);
-        self.settled = (self.tokens.len(), self.clients.len());
+        lost.extend(self.check_assertions(signet, dice).await);
+        lost.extend(self.check_keys(signet).await);
+        self.settled = (self.tokens.len(), self.clients.len(), self.assertions.len());
         lost
+    }
+
+    /// What was used once is refused; each refusal takes its time, so only some of the older.
+    async fn check_assertions(&self, signet: &Signet, dice: &mut Dice) -> Vec<String> {
+        let used = chosen(
+            self.settled.2,
+            self.assertions.len(),
+            dice,
+            Look::NewAnd(10),
+        );
+        let used: Vec<&String> = used
+            .into_iter()
+            .map(|index| &self.assertions[index])
+            .collect();
+        let asks = used
+            .iter()
+            .map(|jwt| Ask::token_by_assertion(jwt))
+            .collect();
+        let again = used.iter().zip(ask_all(signet.public, asks).await);
+        let again = again.filter(|(_, answer)| answer.status != 401);
+        again
+            .map(|(jwt, answer)| format!("used again: {jwt}: {answer:?}"))
+            .collect()
+    }
+
+    async fn check_keys(&self, signet: &Signet) -> Vec<String> {
+        let keys = ask_all(signet.admin, vec![signet.as_admin(Ask::get("/admin/keys"))]).await;
+        let keys = keys[0].json()["keys"].clone();
+        let known: Vec<&str> = keys
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|key| key["kid"].as_str().unwrap())
+            .collect();
+        let lost = self
+            .keys
+            .iter()
+            .filter(|kid| !known.contains(&kid.as_str()));
+        lost.map(|kid| format!("key {kid} is unknown")).collect()
     }
 
     async fn check_tokens(&mut self, signet: &Signet, chosen: &[usize]) -> Vec<String> {
@@ -195,10 +242,12 @@ impl fmt::Display for Ledger {
             .count();
         write!(
             f,
-            "acknowledged: {opaque} opaque tokens, {} persisted JWTs, {} ends of tokens, {} clients; \
-             {} looks afterwards; {} answers 503",
+            "acknowledged: {opaque} opaque tokens, {} persisted JWTs, {} ends of tokens, {} single \
+             uses, {} keys, {} clients; {} looks afterwards; {} refusals meanwhile",
             self.tokens.len() - opaque,
             self.count_ended(),
+            self.assertions.len(),
+            self.keys.len(),
             self.clients
                 .iter()
                 .filter(|client| client.fate == Fate::Stands)

@@ -1,17 +1,20 @@
-//! Load that keeps books: clients that issue and revoke tokens, and an administrator who creates,
-//! changes and deletes clients, all of them at once, until they are told to stop.
+//! Load that keeps books: clients that issue and revoke tokens and use assertions once, and
+//! administrators who create, change and delete clients and rotate keys, all of them at once, until
+//! they are told to stop.
 
 use serde_json::json;
+use signet::clock::Clock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::child::Signet;
+use super::child::{ISSUER, Signet};
 use super::dice::Dice;
 use super::ledger::{Fate, Form, Ledger, Registered, Token};
 use super::wire::{Answer, Ask, Broken, Wire};
+use crate::support::jwt;
 
 /// The clients that are there from the beginning: id, form of their tokens, lifetime in seconds.
 const CLIENTS: [(&str, Form, u32); 3] = [
@@ -20,12 +23,28 @@ const CLIENTS: [(&str, Form, u32); 3] = [
     ("brief", Form::Opaque, 2),
 ];
 
+/// The client that authenticates with assertions, and its secret.
+const ASSERTING: [&str; 2] = ["asserting", "a secret of as many bytes as HS256 wants"];
+
+/// What a worker does.
+#[derive(Clone, Copy, Debug)]
+enum Job {
+    /// Issues tokens to one of the clients, and revokes some of them.
+    Issue(&'static str, Form),
+    /// Issues tokens to a client that signs assertions.
+    Assert,
+    /// Creates clients and does to them what administrators do.
+    Manage,
+}
+
 /// What the workers may expect of the server.
 const SERVING: u8 = 0;
 /// It is being killed: connections break, and that is the end of the work.
 const DYING: u8 = 1;
+/// Its disk has trouble: it may fail, which promises nothing, but it must answer.
+const AILING: u8 = 2;
 /// It goes on, but the work is over.
-const OVER: u8 = 2;
+const OVER: u8 = 3;
 
 /// Workers at work.
 #[derive(Debug)]
@@ -51,21 +70,43 @@ pub(crate) async fn prepare(signet: &Signet) {
         let answer = wire.must(&ask).await;
         assert_eq!(answer.status, 201, "{answer:?}");
     }
+    let fields = json!({"client_id": ASSERTING[0], "client_secret": ASSERTING[1],
+        "token_endpoint_auth_method": "client_secret_jwt", "access_token_lifetime": 2});
+    let answer = wire
+        .must(&signet.as_admin(Ask::post("/admin/clients").json(&fields)))
+        .await;
+    assert_eq!(answer.status, 201, "{answer:?}");
+}
+
+/// An assertion that was never used.
+fn assertion(dice: &mut Dice) -> String {
+    let now = Clock::system().now().0;
+    let claims = json!({"iss": ASSERTING[0], "sub": ASSERTING[0], "aud": ISSUER, "iat": now,
+        "exp": now + 3000, "jti": format!("{:016x}{:016x}", dice.number(), dice.number())});
+    jwt::hs256(
+        ASSERTING[1],
+        &json!({"alg": "HS256", "typ": "JWT"}),
+        &claims,
+    )
 }
 
 impl Load {
-    /// Seven issue opaque tokens, three JWTs, one tokens that expire at once, two manage clients.
+    /// Six issue opaque tokens, three JWTs, one tokens that expire at once, one uses assertions,
+    /// two manage clients.
     pub(crate) fn start(signet: &Signet, dice: &mut Dice) -> Self {
         let phase = Arc::new(AtomicU8::new(SERVING));
-        let issuers = [(0, 7), (1, 3), (2, 1)];
-        let issuers = issuers
-            .iter()
-            .flat_map(|(client, count)| vec![Some(CLIENTS[*client]); *count]);
-        let mut start = |client| {
+        let issuers = [(CLIENTS[0], 6), (CLIENTS[1], 3), (CLIENTS[2], 1)];
+        let issue = |((id, form, _), count)| vec![Job::Issue(id, form); count];
+        let jobs =
+            issuers
+                .into_iter()
+                .flat_map(issue)
+                .chain([Job::Assert, Job::Manage, Job::Manage]);
+        let mut start = |job| {
             let worker = Worker::new(signet, dice.fork(), Arc::clone(&phase));
-            tokio::spawn(worker.work(client))
+            tokio::spawn(worker.work(job))
         };
-        let tasks = issuers.chain([None, None]).map(&mut start).collect();
+        let tasks = jobs.map(&mut start).collect();
         Self { phase, tasks }
     }
 
@@ -74,9 +115,14 @@ impl Load {
         self.phase.store(DYING, Ordering::SeqCst);
     }
 
+    /// From now on there may be faults (500).
+    pub(crate) fn expect_faults(&self) {
+        self.phase.store(AILING, Ordering::SeqCst);
+    }
+
     /// Waits for the workers, who have noticed the death of the server, or else are told to stop.
     pub(crate) async fn end(self) -> Ledger {
-        if self.phase.load(Ordering::SeqCst) == SERVING {
+        if self.phase.load(Ordering::SeqCst) != DYING {
             self.phase.store(OVER, Ordering::SeqCst);
         }
         let mut ledger = Ledger::default();
@@ -110,12 +156,13 @@ impl Worker {
         }
     }
 
-    /// Issues tokens to a client, or manages clients, until it is over.
-    async fn work(mut self, client: Option<(&'static str, Form, u32)>) -> Ledger {
+    /// Does its job again and again, until it is over.
+    async fn work(mut self, job: Job) -> Ledger {
         while !self.is_over() {
-            match client {
-                Some((id, form, _)) => self.issue_and_revoke(id, form).await,
-                None => self.manage().await,
+            match job {
+                Job::Issue(id, form) => self.issue_and_revoke(id, form).await,
+                Job::Assert => self.assert_once().await,
+                Job::Manage => self.manage().await,
             }
         }
         self.ledger
@@ -136,6 +183,10 @@ impl Worker {
                         .strange
                         .push(format!("503 without Retry-After: {answer:?}"));
                 }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            Ok(answer) if answer.status == 500 && self.phase.load(Ordering::SeqCst) == AILING => {
+                self.ledger.refused += 1;
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             Ok(answer) => {
@@ -176,6 +227,19 @@ impl Worker {
             fate: Fate::Stands,
         });
         Some(self.ledger.tokens.len() - 1)
+    }
+
+    /// Not as often as it could: afterwards each of them is refused, and refusals take their time.
+    async fn assert_once(&mut self) {
+        let jwt = assertion(&mut self.dice);
+        if self
+            .public(Ask::token_by_assertion(&jwt), 200)
+            .await
+            .is_some()
+        {
+            self.ledger.assertions.push(jwt);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 
     async fn issue_and_revoke(&mut self, id: &'static str, form: Form) {
@@ -223,7 +287,9 @@ impl Worker {
             former,
             fate,
         });
-        let fields = json!({"client_id": id, "access_token": "opaque", "persistence": "persisted"});
+        let is_reusing = self.dice.once_in(2);
+        let fields = json!({"client_id": id, "access_token": "opaque", "persistence": "persisted",
+            "reuse_live_token": is_reusing});
         let created = self
             .admin(Ask::post("/admin/clients").json(&fields), 201)
             .await;
@@ -234,11 +300,51 @@ impl Worker {
         let Some(token) = self.issue(&id, &secret, Form::Opaque).await else {
             return;
         };
-        match self.dice.below(4) {
+        match self.dice.below(6) {
             0 => self.delete(client, token).await,
             1 => self.rotate(client, token).await,
             2 => self.end_tokens(client, token).await,
+            3 | 4 if is_reusing => self.ask_again(token, &secret).await,
+            5 if self.dice.once_in(5) => self.rotate_keys().await,
             _ => {}
+        }
+    }
+
+    /// The live token is told again; once it was revoked, it is not.
+    async fn ask_again(&mut self, token: usize, secret: &str) {
+        let Token { client, text, .. } = self.ledger.tokens[token].clone();
+        let Some(again) = self.public(Ask::token(&client, secret), 200).await else {
+            return;
+        };
+        if again.text("access_token") != text {
+            self.ledger
+                .strange
+                .push(format!("not the live token of {client}: {again:?}"));
+        }
+        self.ledger.tokens[token].fate = Fate::Open;
+        let revoke = Ask::post("/oauth2/revoke")
+            .basic(&client, secret)
+            .form(&[("token", &*text)]);
+        if self.public(revoke, 200).await.is_none() {
+            return;
+        }
+        self.ledger.tokens[token].fate = Fate::Ended;
+        let Some(next) = self.issue(&client, secret, Form::Opaque).await else {
+            return;
+        };
+        if self.ledger.tokens[next].text == text {
+            self.ledger
+                .strange
+                .push(format!("the revoked token of {client} was told again"));
+        }
+    }
+
+    async fn rotate_keys(&mut self) {
+        if let Some(answer) = self
+            .admin(Ask::post("/admin/keys/rotate").json(&json!({})), 201)
+            .await
+        {
+            self.ledger.keys.push(answer.text("kid"));
         }
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod postgres;
 pub(crate) mod report;
 pub(crate) mod wire;
 
+mod births;
 mod books;
 mod disk;
 mod drain;

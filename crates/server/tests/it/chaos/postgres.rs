@@ -146,6 +146,17 @@ impl Postgres {
         self.signal_children(Signal::STOP);
     }
 
+    /// The sessions that there are stand still; new ones are let in.
+    pub(crate) fn freeze_sessions(&self) {
+        let is_session = |pid: &Pid| {
+            let line = fs::read_to_string(format!("/proc/{}/cmdline", pid.as_raw_nonzero()));
+            line.is_ok_and(|line| line.contains(" 127.0.0.1("))
+        };
+        for session in children(self.pid()).into_iter().filter(is_session) {
+            kill_process(session, Signal::STOP).unwrap();
+        }
+    }
+
     pub(crate) fn thaw(&self) {
         self.signal_children(Signal::CONT);
         kill_process(self.pid(), Signal::CONT).unwrap();

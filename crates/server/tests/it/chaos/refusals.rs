@@ -255,6 +255,20 @@ async fn a_second_start_names_what_is_in_its_way() {
     first.stop().await;
 }
 
+/// The same file by another name is the same file.
+#[tokio::test]
+async fn a_second_start_by_a_link_to_the_database_is_refused() {
+    let case = Case::new();
+    let first = case.launch.start().await;
+    let other = tempfile::tempdir().unwrap();
+    let link = other.path().join("link.db");
+    std::os::unix::fs::symlink(case.database(), &link).unwrap();
+    let second = Launch::new(other.path(), &format!("sqlite:{}", link.display()))
+        .with("SIGNET_CLUSTER_KEY_FILE", case.data().join("cluster.key"));
+    refuses(&second, &["in use by another signet process"]).await;
+    first.stop().await;
+}
+
 #[tokio::test]
 async fn an_admin_token_that_cannot_be_one_is_named() {
     let case = Case::new();

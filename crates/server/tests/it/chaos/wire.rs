@@ -88,6 +88,17 @@ impl Ask {
         Self::post("/oauth2/token").basic(id, secret).form(&grant)
     }
 
+    /// The same, with a signed assertion instead of a secret.
+    pub(crate) fn token_by_assertion(jwt: &str) -> Self {
+        let kind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+        let form = [
+            ("grant_type", "client_credentials"),
+            ("client_assertion_type", kind),
+            ("client_assertion", jwt),
+        ];
+        Self::post("/oauth2/token").form(&form)
+    }
+
     #[must_use]
     pub(crate) fn basic(mut self, id: &str, secret: &str) -> Self {
         let pair = STANDARD.encode(format!("{}:{}", escape(id), escape(secret)));
