@@ -305,7 +305,7 @@ impl Worker {
             1 => self.rotate(client, token).await,
             2 => self.end_tokens(client, token).await,
             3 | 4 if is_reusing => self.ask_again(token, &secret).await,
-            5 if self.dice.once_in(5) => self.rotate_keys().await,
+            5 if self.dice.once_in(20) => self.rotate_keys().await,
             _ => {}
         }
     }

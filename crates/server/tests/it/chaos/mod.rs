@@ -15,6 +15,7 @@ mod births;
 mod books;
 mod disk;
 mod drain;
+mod keys;
 mod kills;
 mod powerloss;
 mod refusals;
