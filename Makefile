@@ -37,7 +37,7 @@ bench: ## measure the release build (takes long, wants an idle machine)
 
 chaos: ## the full races, kills and outages, which `make test` holds in short
 	@SIGNET_TEST_LENGTH=full scripts/record bench/results/chaos scripts/with-postgres \
-		cargo test --release --locked -p signet --test it -- --nocapture chaos
+		cargo test --release --locked -p signet --test it -- --nocapture chaos outage
 
 fuzz: ## the full fuzz runs, which `make test` holds in short
 	@scripts/record bench/results/fuzz cargo run --release --locked -p signet-fuzz

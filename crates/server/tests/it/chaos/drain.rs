@@ -43,7 +43,6 @@ async fn start_sqlite(place: &std::path::Path) -> (Launch, Signet) {
         place,
         &format!("sqlite:{}", place.join("data/signet.db").display()),
     );
-    // So that the demo client may use its secret in the body, too.
     let signet = launch.start().await;
     (launch, signet)
 }
@@ -145,25 +144,14 @@ async fn a_request_that_never_ends_is_given_up_when_the_drain_time_is_over() {
     let place = tempfile::tempdir().unwrap();
     let store = format!("sqlite:{}", place.path().join("data/signet.db").display());
     let launch = Launch::new(place.path(), &store).with("SIGNET_LIMITS_DRAIN_TIMEOUT", "1");
-    for second in [None, Some(Signal::TERM)] {
-        let mut signet = launch.start().await;
-        let stuck = begin(signet.public).await;
-        sleep(Duration::from_millis(100)).await;
-        signet.signal(Signal::TERM);
-        let asked = Instant::now();
-        if let Some(signal) = second {
-            sleep(Duration::from_millis(100)).await;
-            signet.signal(signal);
-        }
-        signet.wait_for_end(SOON).await.expect("it waits for ever");
-        let longest = if second.is_some() { 800 } else { 3000 };
-        assert!(
-            asked.elapsed() < Duration::from_millis(longest),
-            "{second:?}: {:?}",
-            asked.elapsed()
-        );
-        drop(stuck);
-    }
+    let mut signet = launch.start().await;
+    let stuck = begin(signet.public).await;
+    sleep(Duration::from_millis(100)).await;
+    signet.signal(Signal::TERM);
+    let asked = Instant::now();
+    signet.wait_for_end(SOON).await.expect("it waits for ever");
+    assert!(asked.elapsed() < Duration::from_secs(3), "{:?}", asked.elapsed());
+    drop(stuck);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

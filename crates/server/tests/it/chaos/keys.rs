@@ -28,7 +28,9 @@ async fn a_server_whose_keys_were_rotated_without_end_still_starts() {
     println!("rotation {refused:?} of {MANY} was the first to be refused");
     signet.stop().await;
     let signet = launch.start().await;
-    let token = Wire::new(signet.public).must(&Ask::token("demo", "demo-secret")).await;
+    let token = Wire::new(signet.public)
+        .must(&Ask::token("demo", "demo-secret"))
+        .await;
     assert_eq!(token.status, 200, "{token:?}");
     signet.stop().await;
 }
