@@ -150,7 +150,11 @@ async fn a_request_that_never_ends_is_given_up_when_the_drain_time_is_over() {
     signet.signal(Signal::TERM);
     let asked = Instant::now();
     signet.wait_for_end(SOON).await.expect("it waits for ever");
-    assert!(asked.elapsed() < Duration::from_secs(3), "{:?}", asked.elapsed());
+    assert!(
+        asked.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        asked.elapsed()
+    );
     drop(stuck);
 }
 
