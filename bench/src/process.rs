@@ -3,7 +3,7 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -70,9 +70,19 @@ impl Process {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Processor time of all its threads so far, to a tick (10 ms).
+    /// Processor time of all its threads so far. Threads that have ended are not in it: those of a
+    /// server do not end.
     pub(crate) fn cpu(&self) -> Outcome<Duration> {
-        cpu_of(&self.id().to_string(), 11)
+        let directory = format!("/proc/{}/task", self.id());
+        let threads = fs::read_dir(&directory).context(&directory)?;
+        let of = |file: PathBuf| {
+            let text = fs::read_to_string(file).ok()?;
+            text.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        let times = threads
+            .flatten()
+            .filter_map(|thread| of(thread.path().join("schedstat")));
+        Ok(Duration::from_nanos(times.sum()))
     }
 
     /// What it holds in memory now.
@@ -114,22 +124,13 @@ impl Drop for Process {
     }
 }
 
-/// Processor time of the children of this process that have ended and were waited for.
+/// Processor time of the children of this process that have ended and were waited for, to a tick.
 pub(crate) fn cpu_of_ended_children() -> Outcome<Duration> {
-    cpu_of("self", 13)
-}
-
-/// Two neighbouring fields of `/proc/PID/stat`, counted after the name, which may hold anything.
-fn cpu_of(process: &str, field: usize) -> Outcome<Duration> {
-    let file = format!("/proc/{process}/stat");
-    let text = fs::read_to_string(&file).context(&file)?;
+    let text = fs::read_to_string("/proc/self/stat").context("/proc/self/stat")?;
+    // The fields are counted after the name, which may hold anything.
     let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
-    let ticks: u64 = fields
-        .split_whitespace()
-        .skip(field)
-        .take(2)
-        .filter_map(|f| f.parse::<u64>().ok())
-        .sum();
+    let children = fields.split_whitespace().skip(13).take(2);
+    let ticks: u64 = children.filter_map(|field| field.parse::<u64>().ok()).sum();
     let seconds = real(ticks) / real(rustix::param::clock_ticks_per_second());
     Ok(Duration::from_secs_f64(seconds))
 }

@@ -58,7 +58,7 @@ pub(crate) struct Row {
 impl Row {
     /// A ratio to a ceiling.
     pub(crate) fn ratio(key: &str, what: &str, bar: Bar, pairs: Pairs) -> Outcome<Self> {
-        let by_cpu = Some(pairs.by_cpu()?);
+        let by_cpu = pairs.by_cpu().ok();
         let row = Self::figure(key, what, bar, "", pairs.by_rate()?);
         Ok(Self {
             by_cpu,

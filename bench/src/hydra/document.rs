@@ -7,7 +7,7 @@ use crate::failure::{Context, Outcome};
 use crate::lab::Lab;
 
 /// The sections in the order of the layout; a number sign more is a section within.
-const SECTIONS: [(&str, &str, &str); 10] = [
+const SECTIONS: [(&str, &str, &str); 11] = [
     ("## OAuth 2.0", "", "Endpoints of OAuth 2.0."),
     (
         "### Token Introspection",
@@ -17,7 +17,12 @@ const SECTIONS: [(&str, &str, &str); 10] = [
     (
         "### Token Introspection, different tokens",
         "introspect different tokens",
-        "As many different tokens as there are requests, in turn.",
+        "As many different tokens as there are requests, in turn; each was asked about before.",
+    ),
+    (
+        "### Token Introspection, different tokens for the first time",
+        "introspect, first time",
+        "The same tokens when nobody had asked about them: the signature is verified, or the row is read.",
     ),
     (
         "### Client Credentials Grant",

@@ -170,7 +170,7 @@ fn line(out: &mut String, name: &str, measured: &Measured) -> Outcome<()> {
         figure(subject.median(|run| run.server_cpu)),
         measured.ceiling,
         written(pairs.by_rate()?),
-        written(pairs.by_cpu()?),
+        pairs.by_cpu().map_or("–".to_owned(), written),
     )
     .context("a table")
 }
