@@ -71,11 +71,16 @@ pub struct Running {
 
 /// Binds the listeners, builds the parts and starts to serve.
 pub fn start(config: &Config) -> Result<Running, StartError> {
+    start_with(config, Clock::system(), Rng::system())
+}
+
+/// The same with another clock or other random numbers: for tests.
+pub fn start_with(config: &Config, clock: Clock, rng: Rng) -> Result<Running, StartError> {
     // The ports come first: a second start by mistake must not touch the store.
     let public = bind(config.public_listen)?;
     let admin = bind(config.admin_listen)?;
     let runtime = runtime().map_err(StartError::System)?;
-    let app = Arc::new(runtime.block_on(build::build(config, Clock::system(), Rng::system()))?);
+    let app = Arc::new(runtime.block_on(build::build(config, clock, rng))?);
     let (stop, stopped) = watch::channel(false);
     let address = |listener: &TcpListener| listener.local_addr().map_err(StartError::System);
     let (public_at, admin_at) = (address(&public)?, address(&admin)?);
