@@ -1,5 +1,10 @@
 //! The integration tests of the server, one binary.
 
+#![expect(
+    clippy::excessive_nesting,
+    reason = "tables of calls are loops in loops, and the body of an async function is a level"
+)]
+
 // `cfg(test)` tells clippy that these are tests, helping functions and all.
 #[cfg(test)]
 mod chaos;
@@ -11,3 +16,5 @@ mod outage;
 mod store;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod token;
