@@ -11,7 +11,11 @@ mod chaos;
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+mod introspect;
+#[cfg(test)]
 mod outage;
+#[cfg(test)]
+mod revoke;
 #[cfg(test)]
 mod store;
 #[cfg(test)]
