@@ -7,9 +7,13 @@
 
 // `cfg(test)` tells clippy that these are tests, helping functions and all.
 #[cfg(test)]
+mod admin;
+#[cfg(test)]
 mod chaos;
 #[cfg(test)]
 mod cli;
+#[cfg(test)]
+mod clients;
 #[cfg(test)]
 mod introspect;
 #[cfg(test)]
