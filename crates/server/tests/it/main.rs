@@ -17,12 +17,18 @@ mod clients;
 #[cfg(test)]
 mod introspect;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod outage;
 #[cfg(test)]
 mod revoke;
+#[cfg(test)]
+mod signer;
 #[cfg(test)]
 mod store;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
 mod token;
+#[cfg(test)]
+mod wellknown;
