@@ -15,9 +15,13 @@ mod cli;
 #[cfg(test)]
 mod clients;
 #[cfg(test)]
+mod drain;
+#[cfg(test)]
 mod introspect;
 #[cfg(test)]
 mod keys;
+#[cfg(test)]
+mod limits;
 #[cfg(test)]
 mod outage;
 #[cfg(test)]
