@@ -25,6 +25,10 @@ mod limits;
 #[cfg(test)]
 mod outage;
 #[cfg(test)]
+mod persistence;
+#[cfg(test)]
+mod races;
+#[cfg(test)]
 mod revoke;
 #[cfg(test)]
 mod signer;
