@@ -357,6 +357,15 @@ impl Client {
                 "client_keys_twice",
             ));
         }
+        let fetchable = |uri: &String| {
+            is_resource(uri) && (uri.starts_with("https://") || uri.starts_with("http://"))
+        };
+        if !self.jwks_uri.as_ref().is_none_or(fetchable) {
+            return Err(refuse(
+                "jwks_uri is an absolute https URL",
+                "client_keys_url",
+            ));
+        }
         if self.auth_method == AuthMethod::PrivateKeyJwt && keys == 0 {
             return Err(refuse(
                 "private_key_jwt needs jwks or jwks_uri",

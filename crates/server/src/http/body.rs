@@ -63,6 +63,10 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
             .into());
         }
         let bytes = read(request.into_body(), app, app.limits.admin_body_bytes).await?;
+        // Structs would be read from lists, too, field by field in order: nobody means that.
+        if bytes.trim_ascii_start().first() != Some(&b'{') {
+            return Err(Error::request("the body must be a JSON object", "json").into());
+        }
         let value = serde_json::from_slice(&bytes).map_err(|error| {
             Error::request(
                 format!("the body is not what this endpoint reads: {error}"),

@@ -244,8 +244,27 @@ pub async fn replace(
     Json(request): Json<ClientRequest>,
 ) -> Result<Response, Refusal> {
     known_fields(&request)?;
-    let change = |present: &Client| described(&app, present, request.clone());
-    let registered = clients::update(&app, &client_id(&id)?, if_match(&headers)?, change).await?;
+    replace_with(&app, &id, &headers, request).await
+}
+
+/// The same for Hydra's users: members that this server does not know are passed over.
+pub async fn replace_alias(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Json(request): Json<ClientRequest>,
+) -> Result<Response, Refusal> {
+    replace_with(&app, &id, &headers, request).await
+}
+
+async fn replace_with(
+    app: &App,
+    id: &str,
+    headers: &HeaderMap,
+    request: ClientRequest,
+) -> Result<Response, Refusal> {
+    let change = |present: &Client| described(app, present, request.clone());
+    let registered = clients::update(app, &client_id(id)?, if_match(headers)?, change).await?;
     tracing::info!(target: "audit", client = %registered.client.id, "client replaced");
     Ok(answer(StatusCode::OK, &registered))
 }

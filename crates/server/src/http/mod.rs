@@ -86,7 +86,7 @@ fn admin_aliases() -> Router<Arc<App>> {
         .route(
             "/clients/{id}",
             get(clients::get)
-                .put(clients::replace)
+                .put(clients::replace_alias)
                 .patch(clients::patch)
                 .delete(clients::delete),
         )
