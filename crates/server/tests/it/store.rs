@@ -82,6 +82,7 @@ contract! {
     }
     maintenance {
         expired_rows_vanish_and_the_rest_stays
+        the_log_keeps_its_tail_and_its_head
         a_closed_store_is_unavailable
         reading_counts_its_statements
     }

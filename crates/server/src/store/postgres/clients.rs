@@ -1,6 +1,6 @@
 //! Clients in `PostgreSQL`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tokio_postgres::Row;
 
@@ -99,9 +99,9 @@ pub(super) async fn create(
         created_at, updated_at, attempt, body FROM unnest($1::text[], $2::bigint[], $3::boolean[], \
         $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bytea[], $9::text[]) AS new \
         (id, generation, enabled, name, owner, created_at, updated_at, attempt, body) \
-        ON CONFLICT DO NOTHING";
-    session
-        .execute(
+        ON CONFLICT DO NOTHING RETURNING id";
+    let rows = session
+        .query(
             sql,
             &[
                 &ids,
@@ -116,44 +116,63 @@ pub(super) async fn create(
             ],
         )
         .await?;
-    let generations = raise_above_tombstones(session, &new, &ids, &attempts).await?;
-    Ok(new
-        .into_iter()
-        .filter_map(|(client, _)| {
-            let generation = *generations.get(client.id.as_str())?;
-            let mut client = client.clone();
-            (client.generation, client.version) = (generation, 1);
-            Some((client.id.clone(), client))
-        })
-        .collect())
+    let inserted: HashSet<&str> = rows.iter().map(|row| row.get(0)).collect();
+    let mut created = HashMap::with_capacity(new.len());
+    for (client, attempt) in new {
+        let mut client = client.clone();
+        client.version = 1;
+        if !inserted.contains(client.id.as_str()) {
+            let Some(generation) = created_before(session, &client.id, attempt).await? else {
+                continue;
+            };
+            client.generation = generation;
+        }
+        created.insert(client.id.clone(), client);
+    }
+    raise_above_tombstones(session, &mut created).await?;
+    Ok(created)
+}
+
+/// The generation of a client that this very attempt has created.
+async fn created_before(
+    session: &Session,
+    id: &ClientId,
+    attempt: &[u8; 16],
+) -> Result<Option<u64>, Trouble> {
+    let sql = "SELECT generation FROM clients \
+        WHERE tenant = 0 AND id = $1 AND attempt = $2 AND version = 1";
+    let rows = session
+        .query(sql, &[&id.as_str(), &attempt.as_slice()])
+        .await?;
+    Ok(rows.first().map(|row| count(row.get(0))))
 }
 
 /// A client that comes back must be above what its predecessor's tokens carry. A statement of its
 /// own, because it must see a deletion for which the insertion had to wait.
 async fn raise_above_tombstones(
     session: &Session,
-    new: &[(&Client, &[u8; 16])],
-    ids: &[&str],
-    attempts: &[&[u8]],
-) -> Result<HashMap<String, u64>, Trouble> {
-    let keys: Vec<[u8; 16]> = new
-        .iter()
-        .map(|(client, _)| client_key(&client.id))
-        .collect();
+    created: &mut HashMap<ClientId, Client>,
+) -> Result<(), Trouble> {
+    let keys: Vec<[u8; 16]> = created.keys().map(client_key).collect();
     let keys: Vec<&[u8]> = keys.iter().map(<[u8; 16]>::as_slice).collect();
-    let sql = "WITH new AS (SELECT * FROM unnest($1::text[], $2::bytea[], $3::bytea[]) \
-        AS new (id, attempt, key)), raised AS (UPDATE clients c SET generation = g.generation + 1 \
-        FROM new JOIN generations g ON g.tenant = 0 AND g.kind = 1 AND g.key = new.key \
-        WHERE c.tenant = 0 AND c.id = new.id AND c.attempt = new.attempt AND c.version = 1 \
-        AND g.generation >= c.generation RETURNING c.id, c.generation) \
-        SELECT c.id, coalesce(raised.generation, c.generation) FROM new \
-        JOIN clients c ON c.tenant = 0 AND c.id = new.id AND c.attempt = new.attempt \
-        AND c.version = 1 LEFT JOIN raised ON raised.id = c.id";
-    let rows = session.query(sql, &[&ids, &attempts, &keys]).await?;
-    Ok(rows
-        .iter()
-        .map(|row| (row.get(0), count(row.get(1))))
-        .collect())
+    let sql = "SELECT name, generation FROM generations \
+        WHERE tenant = 0 AND kind = 1 AND key = ANY($1) ORDER BY name";
+    for row in session.query(sql, &[&keys]).await? {
+        let dead = count(row.get(1));
+        let name = row.get::<_, Option<&str>>(0).unwrap_or_default();
+        let Some(client) = created.get_mut(name) else {
+            continue;
+        };
+        if client.generation > dead {
+            continue;
+        }
+        client.generation = dead.saturating_add(1);
+        let sql = "UPDATE clients SET generation = $2 WHERE tenant = 0 AND id = $1";
+        session
+            .execute(sql, &[&name, &number(client.generation)?])
+            .await?;
+    }
+    Ok(())
 }
 
 /// Updates a client; as it is stored then, or why not.

@@ -6,9 +6,7 @@
 //! commits, copies the few pages that came in meanwhile.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 
 use rusqlite::Connection;
 
@@ -17,16 +15,18 @@ use crate::store::error::OpenError;
 
 /// Pages in the log from which on a checkpoint is worth while.
 const WORTH_WHILE: i32 = 1000;
-/// Pages that the writer copies itself, at most, while the log is of a bearable size.
-const FEW: i32 = 800;
-/// Pages from which on the writer copies whatever there is: the bound of the log's size.
-const TOO_MANY: i32 = 10_000;
+/// Pages that the writer copies itself: so few that no commit waits long.
+const FEW: i32 = 300;
+/// Pages from which on the writer copies whatever there is.
+const MANY: i32 = 8_000;
+/// Pages (48 MB) at which the writer waits for a checkpoint: the bound of the log's size.
+const TOO_MANY: i32 = 12_000;
 
 /// The writer's side.
 #[derive(Debug)]
 pub(super) struct Checkpoints {
     wake: SyncSender<()>,
-    done: Arc<AtomicBool>,
+    done: Receiver<()>,
     /// Pages that were in the log when the running checkpoint was asked for; `None`: none runs.
     asked_at: Option<i32>,
 }
@@ -34,10 +34,8 @@ pub(super) struct Checkpoints {
 /// Starts the thread.
 pub(super) fn start(path: &Path) -> Result<Checkpoints, OpenError> {
     let connection = file::connect(path).map_err(|fault| OpenError::Fault(fault.to_string()))?;
-    let (wake, woken) = sync_channel(1);
-    let done = Arc::new(AtomicBool::new(false));
-    let reported = Arc::clone(&done);
-    spawn("checkpoints", move || run(&connection, &woken, &reported))
+    let ((wake, woken), (report, done)) = (sync_channel(1), sync_channel(1));
+    spawn("checkpoints", move || run(&connection, &woken, &report))
         .map_err(|fault| OpenError::Fault(fault.to_string()))?;
     Ok(Checkpoints {
         wake,
@@ -46,10 +44,12 @@ pub(super) fn start(path: &Path) -> Result<Checkpoints, OpenError> {
     })
 }
 
-fn run(connection: &Connection, woken: &Receiver<()>, done: &AtomicBool) {
+fn run(connection: &Connection, woken: &Receiver<()>, report: &SyncSender<()>) {
     while woken.recv().is_ok() {
         passive(connection);
-        done.store(true, Ordering::Release);
+        if report.send(()).is_err() {
+            return;
+        }
     }
 }
 
@@ -63,17 +63,22 @@ fn passive(connection: &Connection) {
 impl Checkpoints {
     /// Between two commits, with so many pages in the log.
     pub(super) fn after_commit(&mut self, connection: &Connection, pages: i32) {
-        match self.asked_at {
-            None if pages >= WORTH_WHILE && self.wake.try_send(()).is_ok() => {
+        let Some(asked_at) = self.asked_at else {
+            if pages >= WORTH_WHILE && self.wake.try_send(()).is_ok() {
                 self.asked_at = Some(pages);
             }
-            Some(asked_at) if self.done.swap(false, Ordering::Acquire) => {
-                self.asked_at = None;
-                if pages - asked_at <= FEW || pages >= TOO_MANY {
-                    passive(connection);
-                }
+            return;
+        };
+        let ended = if pages >= TOO_MANY {
+            self.done.recv().is_ok()
+        } else {
+            self.done.try_recv() != Err(TryRecvError::Empty)
+        };
+        if ended {
+            self.asked_at = None;
+            if pages - asked_at <= FEW || pages >= MANY {
+                passive(connection);
             }
-            _ => {}
         }
     }
 }

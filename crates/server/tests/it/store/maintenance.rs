@@ -1,6 +1,7 @@
 //! Expiry, figures, the end.
 
-use signet::store::{EndingKind, Error, LiveSlot, StateRow, Store};
+use signet::store::{Ending, EndingKind, Error, LiveSlot, StateRow, Store, StoreUrl};
+use signet_oauth::log::{Event, Position};
 use signet_oauth::time::Timestamp;
 
 use super::clients::create;
@@ -77,6 +78,98 @@ pub(super) async fn expired_rows_vanish_and_the_rest_stays(place: Place) {
     let app = store.find_client(&client("app").id).await.unwrap();
     assert!(app.value.is_some());
     assert_eq!(expire(&store, NOW).await, 0);
+}
+
+pub(super) async fn the_log_keeps_its_tail_and_its_head(place: Place) {
+    let store = place.open();
+    for number in 0..10 {
+        let event = Event::ConsentChanged { key: key(number) };
+        store.append(event, NOW).await.unwrap();
+    }
+    expire(&store, NOW).await;
+    assert_eq!(store.read_log(Position(0), 99).await.unwrap().len(), 10);
+    if !place.execute("UPDATE log SET at = at - 7200").await {
+        return; // In memory nobody can make the rows older.
+    }
+    let head = store.head().await.unwrap();
+    expire(&store, NOW).await;
+    let rows = store.read_log(Position(0), 99).await.unwrap();
+    assert_eq!(rows.len(), 1);
+    assert_eq!(
+        (rows[0].position, Some(rows[0].mark)),
+        (Position(10), head.mark)
+    );
+    let next = store.append(Event::KeysChanged, NOW).await.unwrap();
+    assert_eq!(next.position, Position(11));
+    expire(&store, NOW).await;
+    let rows = store.read_log(Position(0), 99).await.unwrap();
+    assert_eq!(rows, [next]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_stays_as_large_as_what_lives_in_it() {
+    let place = Place::sqlite();
+    let StoreUrl::Sqlite(path) = &place.url else {
+        panic!("this is about SQLite");
+    };
+    let store = place.open();
+    let mut sizes = Vec::new();
+    for cycle in 0..8 {
+        let now = NOW.plus(cycle * 300);
+        let mut tasks = tokio::task::JoinSet::new();
+        for worker in 0..50 {
+            let store = store.clone();
+            tasks.spawn(fill(store, worker * 100..(worker + 1) * 100, now));
+        }
+        tasks.join_all().await;
+        // As if the log's tail were from yesterday.
+        assert!(place.execute("UPDATE log SET at = at - 86400").await);
+        expire(&store, now).await;
+        sizes.push(std::fs::metadata(path).unwrap().len());
+    }
+    store.close().await;
+    let after = std::fs::metadata(path).unwrap().len();
+    assert!(after < sizes[3] * 11 / 10, "{sizes:?}, then {after}");
+    assert!(after < 8_000_000, "{after}");
+}
+
+/// Tokens, assertions and ends that expire within a bucket.
+async fn fill(store: Store, numbers: std::ops::Range<u32>, now: Timestamp) {
+    for number in numbers {
+        let until = now.plus(10);
+        let random = key(u64::from(number) << 32 | now.0);
+        store.insert_token(token(number, until)).await.unwrap();
+        store.use_assertion(random, until, random).await.unwrap();
+        let ending = Ending {
+            kind: EndingKind::Token,
+            key: random,
+            until,
+        };
+        store.end(vec![ending]).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn partitions_come_and_go() {
+    let place = Place::postgres().await;
+    let store = place.open();
+    for hour in 0..20 {
+        let now = NOW.plus(hour * 3600);
+        expire(&store, now).await;
+        store.insert_token(token(1, now.plus(300))).await.unwrap();
+        // Far ahead of what is prepared.
+        store
+            .insert_token(token(2, now.plus(80_000)))
+            .await
+            .unwrap();
+    }
+    expire(&store, NOW.plus(30 * 86_400)).await;
+    let id = token(2, NOW.plus(80_000)).token.id;
+    assert_eq!(store.find_token(id).await.unwrap(), None);
+    // Nothing but what is prepared for the time to come.
+    let sql = "DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_inherits \
+        WHERE inhparent = 'tokens'::regclass) <= 6; END $$";
+    assert!(place.execute(sql).await);
 }
 
 pub(super) async fn a_closed_store_is_unavailable(place: Place) {
