@@ -12,7 +12,7 @@ use signet_oauth::jose::JwkSet;
 use signet_oauth::secret::{Digest, Secret};
 use std::fmt;
 use std::fs::{self, OpenOptions};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,6 +40,8 @@ const TOKEN_LEEWAY: u64 = 5;
 /// Seconds that a client stays in memory although nothing was heard of a change: should the log
 /// ever fail us, this bounds the damage.
 const CLIENT_LIFETIME: Duration = Duration::from_mins(10);
+/// The shortest bootstrap token that is taken from its file.
+const MIN_ADMIN_TOKEN: usize = 32;
 /// Bytes of one cached token, for the budget of the cache.
 const TOKEN_BYTES: usize = 400;
 
@@ -280,39 +282,35 @@ fn policy(config: &Config, bootstrap: Digest) -> Policy {
 /// The digest of the bootstrap token; the token itself is written once, for its owner only.
 fn bootstrap(data_dir: &Path, rng: &Rng) -> Result<Digest, BuildError> {
     let path = data_dir.join("admin.token");
-    let create = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path);
-    match create {
-        Ok(mut file) => {
-            let mut random = zeroize::Zeroizing::new([0; 32]);
-            rng.fill(&mut *random);
-            let token = Secret::new(format!("sga_{}", URL_SAFE_NO_PAD.encode(*random)));
-            writeln!(file, "{}", token.expose())
-                .and_then(|()| file.sync_all())
+    match fs::read_to_string(&path) {
+        Ok(text) if text.trim().len() >= MIN_ADMIN_TOKEN => Ok(Secret::new(text.trim()).digest()),
+        Ok(_) => Err(BuildError(format!(
+            "{} holds no usable token: remove the file, and a new one is made",
+            path.display()
+        ))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let token = Secret::new(format!("sga_{}", URL_SAFE_NO_PAD.encode(rng.array::<32>())));
+            write_token(data_dir, &path, &token)
                 .map_err(failed(format_args!("cannot write {}", path.display())))?;
             Ok(token.digest())
         }
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let mut text = String::new();
-            OpenOptions::new()
-                .read(true)
-                .open(&path)
-                .and_then(|mut file| file.read_to_string(&mut text))
-                .map_err(failed(format_args!("cannot read {}", path.display())))?;
-            let token = Secret::new(text.trim());
-            if token.expose().len() < 32 {
-                return Err(BuildError(format!(
-                    "{} holds no usable token: remove the file, and a new one is made",
-                    path.display()
-                )));
-            }
-            Ok(token.digest())
-        }
-        Err(error) => Err(failed(format_args!("cannot write {}", path.display()))(
+        Err(error) => Err(failed(format_args!("cannot read {}", path.display()))(
             error,
         )),
     }
+}
+
+/// Whole or not at all, and still there after a loss of power: somebody may have read it.
+fn write_token(data_dir: &Path, path: &Path, token: &Secret) -> std::io::Result<()> {
+    let draft = data_dir.join("admin.token.new");
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&draft)?;
+    writeln!(file, "{}", token.expose())?;
+    file.sync_all()?;
+    fs::rename(&draft, path)?;
+    fs::File::open(data_dir)?.sync_all()
 }

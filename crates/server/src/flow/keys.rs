@@ -15,6 +15,9 @@ use crate::signer::rotation::{self, KeyState, KeyTimes, Schedule, ScheduledKey, 
 use crate::signer::{self, KeyMaterial, KeyParts, RemoteReference, SignError};
 use crate::store::{self, KeyInserted, KeyRecord, KeyUpdated};
 
+/// Keys that are published at a time: whoever reads the set bounds it, too.
+const MAX_KEYS: usize = 40;
+
 /// Who makes the signatures of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
@@ -75,6 +78,17 @@ pub async fn create(
     source: KeySource,
 ) -> Result<ListedKey, Failure> {
     let now = app.clock.now();
+    let known = app.store.list_keys().await?.value;
+    let alive = known
+        .iter()
+        .filter(|key| times(key).state(now) != KeyState::Gone)
+        .count();
+    if alive >= MAX_KEYS {
+        return Err(conflict(
+            "there are too many keys: wait until retired ones are gone",
+            "keys_many",
+        ));
+    }
     let keys = scheduled(app, algorithm).await?;
     let times = rotation::rotate(&keys, &schedule(app), now);
     let record = match source {

@@ -31,10 +31,14 @@ impl Postgres {
             if *self.stop.borrow() {
                 return Err(CLOSED);
             }
-            match session.read(sql, parameters).await {
-                Ok(rows) => return Ok(rows),
-                Err(Trouble::Refused(error)) => return Err(error),
-                Err(_) => reader.mark_unchanged(),
+            // A connection may stand still without being closed: half of the deadline for it, half
+            // for its successor.
+            let patience = self.connector.deadline / 2;
+            match tokio::time::timeout(patience, session.read(sql, parameters)).await {
+                Ok(Ok(rows)) => return Ok(rows),
+                Ok(Err(Trouble::Refused(error))) => return Err(error),
+                Ok(Err(_)) => {}
+                Err(_) => session.give_up(),
             }
             // Until the loss was noticed and repaired.
             if reader.changed().await.is_err() {

@@ -5,7 +5,7 @@ use std::error::Error as _;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
@@ -81,6 +81,8 @@ pub(super) struct Session {
     counters: Arc<Counters>,
     /// Becomes true when the connection has ended.
     ended: watch::Receiver<bool>,
+    /// Told when nobody believes in the connection any more.
+    given_up: Notify,
 }
 
 impl Session {
@@ -94,13 +96,22 @@ impl Session {
             statements: Mutex::default(),
             counters,
             ended,
+            given_up: Notify::new(),
         }
     }
 
-    /// Waits until the connection has ended.
+    /// Waits until the connection has ended, or was given up.
     pub(super) async fn ended(&self) {
         let mut ended = self.ended.clone();
-        let _task_is_gone = ended.wait_for(|ended| *ended).await;
+        tokio::select! {
+            _task_is_gone = ended.wait_for(|ended| *ended) => {}
+            () = self.given_up.notified() => {}
+        }
+    }
+
+    /// Says that the connection does not answer: whoever keeps it makes a new one.
+    pub(super) fn give_up(&self) {
+        self.given_up.notify_one();
     }
 
     /// A statement, prepared once for each connection.

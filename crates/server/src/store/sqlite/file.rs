@@ -14,7 +14,9 @@ const APPLICATION: i64 = 0x5367_6e74;
 
 /// Takes the lock that keeps a second server away. It lasts as long as the file is open.
 pub(super) fn lock(path: &Path) -> Result<File, OpenError> {
-    let mut name = path.as_os_str().to_owned();
+    // By the real name: a link leads to the same database.
+    let real = path.canonicalize();
+    let mut name = real.as_deref().unwrap_or(path).as_os_str().to_owned();
     name.push(".lock");
     let lock = PathBuf::from(name);
     let file = private(&lock).map_err(|fault| cannot_write(path, &fault))?;
@@ -131,6 +133,11 @@ fn explain(path: &Path, error: &rusqlite::Error) -> OpenError {
             path: path.to_owned(),
             lock: path.to_owned(),
         },
+        // A full disk shows as this, too, where files beside the database cannot grow.
+        Some(ErrorCode::SystemIoFailure) => OpenError::Fault(format!(
+            "{error}: the disk of {} is full or broken; make room, or look at the system's log",
+            path.display()
+        )),
         _ => OpenError::Fault(error.to_string()),
     }
 }
