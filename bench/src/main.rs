@@ -171,9 +171,12 @@ fn run(cli: Cli) -> Outcome<()> {
         Command::Soak { stores, tokens } => {
             let mut lab = cli.options.lab("soak")?;
             lab.plan.soak_tokens = tokens.unwrap_or(lab.plan.soak_tokens);
-            stores
+            // One that grew does not keep the other from being looked at.
+            let ended: Vec<_> = stores
                 .into_iter()
-                .try_for_each(|store| soak::run(&lab, store))
+                .map(|store| soak::run(&lab, store))
+                .collect();
+            ended.into_iter().collect()
         }
         Command::BareBcrypt { seconds } => bare_bcrypt(seconds),
     }

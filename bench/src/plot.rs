@@ -36,7 +36,7 @@ fn draw(area: &DrawingArea<SVGBackend, plotters::coord::Shift>, panel: &Panel) -
     let end = points().map(|point| point.0).fold(1.0, f64::max);
     let top = points().map(|point| point.1).fold(1.0, f64::max) * 1.1;
     let mut chart = ChartBuilder::on(area)
-        .caption(panel.title, ("sans-serif", 16))
+        .caption(panel.title, ("sans-serif", 20))
         .margin(8)
         .x_label_area_size(32)
         .y_label_area_size(64)
@@ -45,7 +45,8 @@ fn draw(area: &DrawingArea<SVGBackend, plotters::coord::Shift>, panel: &Panel) -
     let mut mesh = chart.configure_mesh();
     mesh.x_desc("seconds")
         .y_desc(panel.unit)
-        .light_line_style(WHITE);
+        .max_light_lines(0)
+        .bold_line_style(BLACK.mix(0.1));
     mesh.draw().context("the plot")?;
     for ((name, points), color) in panel.curves.iter().zip(COLORS) {
         let line = LineSeries::new(points.iter().copied(), color.stroke_width(2));
