@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio_postgres::Config;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
 
 use super::session::{Session, Trouble};
@@ -39,6 +39,10 @@ impl Connector {
             .map_err(|fault| OpenError::Url(format!("postgres://… ({fault})")))?;
         if let Some(mode) = ssl.mode {
             config.ssl_mode(mode);
+        }
+        if config.get_hosts().len() > 1 {
+            // Of several servers, the one that may be written to.
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         config
             .application_name("signet")

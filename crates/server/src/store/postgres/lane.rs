@@ -121,7 +121,8 @@ impl Lane {
         let Err((batch, error)) = self.attempt(batch).await else {
             return;
         };
-        if size == 1 {
+        // A full disk fails all of them alike.
+        if size == 1 || matches!(error, Error::Unavailable(_)) {
             return refuse(batch, &error);
         }
         tracing::warn!(%error, operations = size, "batch failed, one by one now");
@@ -158,8 +159,10 @@ impl Lane {
                     again |= self.session.take().is_some();
                     pause.rest().await;
                 }
-                Err(Trouble::Again | Trouble::NoPartition) if patience > 0 => {
+                Err(Trouble::NoPartition) if patience > 0 => patience -= 1,
+                Err(Trouble::Again) if patience > 0 => {
                     patience -= 1;
+                    pause.rest().await;
                 }
                 Err(Trouble::Again | Trouble::NoPartition) => {
                     let error = Error::Fault("PostgreSQL: others are always in the way".to_owned());

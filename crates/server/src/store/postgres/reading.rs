@@ -22,8 +22,13 @@ impl Postgres {
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, Error> {
         let mut reader = self.reader.clone();
+        let mut lost: Option<Arc<Session>> = None;
         loop {
-            let session = match reader.wait_for(Option::is_some).await {
+            let another = |session: &Option<Arc<Session>>| match (session, &lost) {
+                (Some(session), Some(lost)) => !Arc::ptr_eq(session, lost),
+                (session, _) => session.is_some(),
+            };
+            let session = match reader.wait_for(another).await {
                 Ok(session) => session.clone(),
                 Err(_) => None,
             };
@@ -40,10 +45,8 @@ impl Postgres {
                 Ok(Err(_)) => {}
                 Err(_) => session.give_up(),
             }
-            // Until the loss was noticed and repaired.
-            if reader.changed().await.is_err() {
-                return Err(CLOSED);
-            }
+            // Another one, as soon as there is one.
+            lost = Some(session);
         }
     }
 

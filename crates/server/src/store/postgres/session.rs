@@ -66,6 +66,10 @@ impl From<tokio_postgres::Error> for Trouble {
         if lost {
             return Self::Lost;
         }
+        if *code == SqlState::DISK_FULL {
+            let what = "the disk of the PostgreSQL server is full: make room";
+            return Self::Refused(Error::Unavailable(what));
+        }
         Self::Refused(Error::Fault(format!(
             "PostgreSQL: {} ({})",
             refusal.message(),

@@ -17,6 +17,8 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
+
+use rusqlite::ErrorCode;
 use tokio::sync::{mpsc, oneshot};
 
 use super::error::{Error, OpenError};
@@ -165,14 +167,20 @@ async fn close_one(queue: &mpsc::Sender<Job>) {
     }
 }
 
-/// What `SQLite` says, for the log of the operator.
-fn fault(error: &rusqlite::Error) -> Error {
-    Error::Fault(format!("SQLite: {error}"))
-}
-
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        fault(&error)
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => {
+                Self::Unavailable("the disk that holds it is full: make room")
+            }
+            Some(ErrorCode::ReadOnly) => {
+                Self::Unavailable("it cannot be written: is the disk mounted read-only?")
+            }
+            Some(ErrorCode::SystemIoFailure) => {
+                Self::Unavailable("the disk that holds it fails: look at the system's log")
+            }
+            _ => Self::Fault(format!("SQLite: {error}")),
+        }
     }
 }
 

@@ -111,7 +111,8 @@ impl Writer {
                     pending.answer(Ok(outcome));
                 }
             }
-            Err(error) if writes.len() == 1 => {
+            // The disk fails all of them alike.
+            Err(error) if writes.len() == 1 || matches!(error, Error::Unavailable(_)) => {
                 for pending in writes.drain(..) {
                     pending.answer(Err(error.clone()));
                 }

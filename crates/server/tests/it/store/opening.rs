@@ -30,7 +30,7 @@ async fn a_newer_schema_is_refused() {
         (Place::sqlite(), "PRAGMA user_version = 99"),
         (
             Place::postgres().await,
-            "UPDATE schema_version SET version = 99",
+            "UPDATE schema_version SET version = 99, works_from = 99",
         ),
     ] {
         place.open().close().await;
@@ -104,6 +104,18 @@ async fn a_place_that_cannot_be_written_is_named() {
     let url = StoreUrl::Sqlite(dir.path().join("missing/signet.db"));
     let error = open_error(&url, StoreOptions::default());
     assert!(error.to_string().contains("missing/signet.db"), "{error}");
+}
+
+#[tokio::test]
+async fn a_newer_schema_that_still_fits_lets_an_older_node_start() {
+    let place = Place::postgres().await;
+    place.open().close().await;
+    assert!(
+        place
+            .execute("UPDATE schema_version SET version = 99")
+            .await
+    );
+    place.open().close().await;
 }
 
 #[tokio::test]
