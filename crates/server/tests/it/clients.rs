@@ -861,3 +861,67 @@ async fn the_paths_of_hydra_work_as_its_users_expect() {
     assert_eq!(server.admin("DELETE", "/clients/app").await.status, 204);
     assert_eq!(server.admin("GET", "/clients/app").await.status, 404);
 }
+
+#[tokio::test]
+async fn members_that_hydra_has_and_this_server_has_not_are_passed_over_at_its_paths() {
+    let server = Server::start();
+    let body =
+        json!({"client_id": "app", "skip_consent": true, "created_at": "2019-01-01T00:00:00Z"});
+    for (method, to) in [("POST", "/clients"), ("PUT", "/clients/app")] {
+        let answer = server.admin(method, to).json(&body).await;
+        assert!(
+            [200, 201].contains(&answer.status),
+            "{method}: {}",
+            answer.text()
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_url_of_keys_is_one_that_can_be_fetched() {
+    let server = Server::start();
+    for url in [
+        "relative",
+        "/keys",
+        "file:///etc/passwd",
+        "ftp://a.example/keys",
+        "https://a.example/keys#x",
+        "https://",
+        "https://a b/",
+        "",
+    ] {
+        let fields = json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": url});
+        let answer = server.admin("POST", CLIENTS).json(&fields).await;
+        assert_eq!(
+            answer.refusal(),
+            (400, "invalid_client_metadata".to_owned()),
+            "{url:?}: {}",
+            answer.text()
+        );
+        assert!(answer.text().contains("jwks_uri"), "{}", answer.text());
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_no_object() {
+    let server = Server::start();
+    server.create(json!({"client_id": "app"})).await;
+    for (method, to) in [
+        ("POST", CLIENTS),
+        ("PUT", &*path("app")),
+        ("PATCH", &*path("app")),
+        ("POST", "/admin/keys"),
+        ("POST", "/admin/keys/rotate"),
+        ("POST", "/admin/oauth2/flush"),
+    ] {
+        for body in [json!([]), json!([null]), json!(["ES256"])] {
+            let answer = server.admin(method, to).json(&body).await;
+            assert_eq!(
+                answer.status,
+                400,
+                "{method} {to} {body}: {}",
+                answer.text()
+            );
+        }
+    }
+}
