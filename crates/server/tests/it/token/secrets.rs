@@ -2,13 +2,17 @@
 //! for those who guess.
 
 use serde_json::{Value, json};
+use signet::hashing::Origin;
 use signet_oauth::client::ClientSecret;
 use signet_oauth::ids::ClientId;
 use std::collections::BTreeMap;
+use std::sync::{Arc, mpsc};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
 use super::{assert_invalid_client, request};
 use crate::support::http::Answer;
-use crate::support::{On, Server, on_every_store, together};
+use crate::support::{On, Server, on_every_store, together, until};
 
 on_every_store! {
     a_rotated_secret_is_refused_at_once
@@ -45,62 +49,158 @@ fn statuses(answers: &[Answer]) -> BTreeMap<u16, usize> {
     counts
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_the_first_use_of_a_secret_pays_the_slow_hash() {
-    let server = Server::with(&NARROW);
-    let fields = json!({"client_id": "app", "client_secret": "chosen", "secret_hash": "bcrypt:10"});
+/// The pool with its one thread held, and what waits behind it.
+struct Held {
+    release: mpsc::Sender<()>,
+    jobs: JoinSet<()>,
+}
+
+impl Held {
+    /// Holds the thread of the pool.
+    async fn thread(server: &Server) -> Self {
+        let app = Arc::clone(&server.running.as_ref().unwrap().app);
+        let (release, gate) = mpsc::channel();
+        let (started, has_started) = oneshot::channel();
+        let mut jobs = JoinSet::new();
+        jobs.spawn(async move {
+            let job = move || {
+                started.send(()).unwrap();
+                // An error is the release: the other end is gone.
+                let _released: Result<(), mpsc::RecvError> = gate.recv();
+            };
+            app.hashing.run_trusted(job).await.unwrap();
+        });
+        has_started.await.unwrap();
+        Self { release, jobs }
+    }
+
+    /// Fills so many places of the queue, as strangers or else as the server itself.
+    async fn queue(&mut self, server: &Server, places: u8, strangers: bool) {
+        for number in 0..places {
+            let app = Arc::clone(&server.running.as_ref().unwrap().app);
+            self.jobs.spawn(async move {
+                let origin = Origin {
+                    client: [number; 16],
+                    address: [192, 0, 2, number].into(),
+                };
+                let done = if strangers {
+                    app.hashing.run(origin, || ()).await
+                } else {
+                    app.hashing.run_trusted(|| ()).await
+                };
+                done.unwrap();
+            });
+        }
+        let waiting = usize::from(places);
+        let full = async || server.app().hashing.waiting() == waiting;
+        until("the places are filled", full).await;
+    }
+
+    /// Lets everything run.
+    async fn release(mut self) {
+        drop(self.release);
+        while let Some(done) = self.jobs.join_next().await {
+            done.unwrap();
+        }
+    }
+}
+
+fn assert_full(case: &str, answer: &Answer) {
+    let refusal = (503, "temporarily_unavailable".to_owned());
+    assert_eq!(answer.refusal(), refusal, "{case}: {}", answer.text());
+    let wait: u32 = answer.header("retry-after").parse().unwrap();
+    assert!((1..=60).contains(&wait), "{case}: {wait}");
+    assert_eq!(answer.header("cache-control"), "no-store", "{case}");
+}
+
+/// A client whose secret is `chosen`, hashed slowly.
+async fn slow_client(server: &Server, id: &str) {
+    let fields = json!({"client_id": id, "client_secret": "chosen", "secret_hash": "bcrypt:8"});
     server.create(fields).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_the_first_use_of_a_secret_enters_the_pool() {
+    let server = Server::with(&NARROW);
+    slow_client(&server, "app").await;
+    slow_client(&server, "cold").await;
+    let generated = server.quick("generated", json!({})).await;
     assert_eq!(server.app().verified.len(), 0);
     assert_eq!(server.token("app", "chosen", &[]).await.status, 200);
     assert_eq!(server.app().verified.len(), 1);
-    // In a pool that takes one job of a client at a time, most of these would be sent away.
+    let mut held = Held::thread(&server).await;
+    held.queue(&server, 2, false).await;
     let answers = together(100, |_| {
         let call = request(&server, &[]).basic("app", "chosen");
         async move { call.await }
     });
     assert_eq!(statuses(&answers.await), BTreeMap::from([(200, 100)]));
-    server.quick("generated", json!({})).await;
+    assert_eq!(server.token("generated", &generated, &[]).await.status, 200);
+    assert_full(
+        "a wrong secret never becomes fast",
+        &server.token("app", "other", &[]).await,
+    );
+    assert_full("a first use", &server.token("cold", "chosen", &[]).await);
+    let unknown = server.token("nobody", "chosen", &[]).await;
+    assert_invalid_client("an unknown client never enters the pool", &unknown);
+    let body = json!({"client_secret": "chosen", "secret_hash": "bcrypt:8"});
+    let created = server.admin("POST", "/admin/clients").json(&body).await;
+    assert_full("a new secret must be hashed, too", &created);
+    held.release().await;
+    assert_invalid_client("a wrong secret", &server.token("app", "other", &[]).await);
+    assert_eq!(server.token("cold", "chosen", &[]).await.status, 200);
     assert_eq!(
         server.app().verified.len(),
-        1,
-        "256 random bits need no slow hash"
+        2,
+        "wrong secrets are not remembered"
     );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn verified_secrets_can_be_switched_off() {
-    let server = Server::with(&[
-        NARROW[0],
-        NARROW[1],
-        NARROW[2],
-        NARROW[3],
-        ("secrets.verified", "off"),
-    ]);
-    let fields = json!({"client_id": "app", "client_secret": "chosen", "secret_hash": "bcrypt:10"});
-    server.create(fields).await;
+    let server = Server::with(&[&NARROW[..], &[("secrets.verified", "off")]].concat());
+    slow_client(&server, "app").await;
     for _ in 0..3 {
         assert_eq!(server.token("app", "chosen", &[]).await.status, 200);
         assert_eq!(server.app().verified.len(), 0);
     }
     assert_invalid_client("a wrong one", &server.token("app", "other", &[]).await);
-    let answers = together(50, |_| {
-        let call = request(&server, &[]).basic("app", "chosen");
-        async move { call.await }
-    });
-    let counts = statuses(&answers.await);
-    assert!(
-        counts.contains_key(&503) && counts.contains_key(&200),
-        "every use pays: {counts:?}"
-    );
+    let mut held = Held::thread(&server).await;
+    held.queue(&server, 2, false).await;
+    assert_full("every use pays", &server.token("app", "chosen", &[]).await);
+    held.release().await;
+    assert_eq!(server.token("app", "chosen", &[]).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn guessing_is_slow_and_bounded_and_does_not_stop_the_others() {
+async fn who_was_right_before_has_places_kept_while_others_guess() {
+    let server = Server::with(&[
+        ("secrets.verified", "off"),
+        ("hashing.threads", "1"),
+        ("hashing.queue", "8"),
+        ("hashing.per_client", "8"),
+        ("hashing.per_address", "8"),
+    ]);
+    slow_client(&server, "guessed-at").await;
+    slow_client(&server, "bystander").await;
+    assert_eq!(server.token("bystander", "chosen", &[]).await.status, 200);
+    let mut held = Held::thread(&server).await;
+    held.queue(&server, 6, true).await;
+    assert_full("a guess", &server.token("guessed-at", "guess", &[]).await);
+    let call = request(&server, &[]).basic("bystander", "chosen");
+    let waiting = tokio::spawn(async move { call.await });
+    let admitted = async || server.app().hashing.waiting() == 7;
+    until("the known pair has a place", admitted).await;
+    held.release().await;
+    assert_eq!(waiting.await.unwrap().status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn guessing_is_bounded_and_does_not_stop_the_others() {
     let server = Server::with(&NARROW);
-    let fields = json!({"client_secret": "chosen", "secret_hash": "bcrypt:12"});
     for id in ["guessed-at", "bystander"] {
-        let mut fields = fields.clone();
-        fields["client_id"] = id.into();
+        let fields =
+            json!({"client_id": id, "client_secret": "chosen", "secret_hash": "bcrypt:12"});
         server.create(fields).await;
         assert_eq!(server.token(id, "chosen", &[]).await.status, 200);
     }
@@ -109,8 +209,7 @@ async fn guessing_is_slow_and_bounded_and_does_not_stop_the_others() {
         async move { call.await }
     });
     let good = together(40, |number| {
-        let id = ["guessed-at", "bystander"][number % 2];
-        let call = request(&server, &[]).basic(id, "chosen");
+        let call = request(&server, &[]).basic(["guessed-at", "bystander"][number % 2], "chosen");
         async move { call.await }
     });
     let (guesses, good) = tokio::join!(guesses, good);
@@ -119,21 +218,11 @@ async fn guessing_is_slow_and_bounded_and_does_not_stop_the_others() {
         BTreeMap::from([(200, 40)]),
         "known pairs do not wait"
     );
-    let counts = statuses(&guesses);
-    assert!(
-        counts.keys().all(|status| [401, 503].contains(status)),
-        "{counts:?}"
-    );
-    assert!(counts.contains_key(&503), "the pool is bounded: {counts:?}");
     for answer in guesses {
-        if answer.status == 401 {
-            assert_invalid_client("a guess", &answer);
-            continue;
+        match answer.status {
+            401 => assert_invalid_client("a guess", &answer),
+            _ => assert_full("a guess too many", &answer),
         }
-        assert_eq!(answer.json()["error"], "temporarily_unavailable");
-        let wait: u32 = answer.header("retry-after").parse().unwrap();
-        assert!((1..=60).contains(&wait), "{wait}");
-        assert_eq!(answer.header("cache-control"), "no-store");
     }
     assert_eq!(
         server.app().verified.len(),
@@ -144,49 +233,6 @@ async fn guessing_is_slow_and_bounded_and_does_not_stop_the_others() {
         "calm again",
         &server.token("guessed-at", "guess", &[]).await,
     );
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_was_right_before_has_places_kept_while_others_guess() {
-    let server = Server::with(&[
-        NARROW[0],
-        NARROW[1],
-        NARROW[2],
-        NARROW[3],
-        ("secrets.verified", "off"),
-    ]);
-    for id in ["guessed-at", "bystander"] {
-        let fields =
-            json!({"client_id": id, "client_secret": "chosen", "secret_hash": "bcrypt:11"});
-        server.create(fields).await;
-    }
-    assert_eq!(server.token("bystander", "chosen", &[]).await.status, 200);
-    let guesses = together(40, |number| {
-        let call = request(&server, &[]).basic("guessed-at", &format!("guess {number}"));
-        async move { call.await }
-    });
-    let good = async {
-        let mut statuses = vec![];
-        for _ in 0..5 {
-            statuses.push(server.token("bystander", "chosen", &[]).await.status);
-        }
-        statuses
-    };
-    let (guesses, good) = tokio::join!(guesses, good);
-    assert!(statuses(&guesses).contains_key(&503));
-    assert_eq!(good, [200; 5]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unknown_client_never_enters_the_pool() {
-    let server = Server::with(&NARROW);
-    let answers = together(50, |number| {
-        let call = request(&server, &[]).basic(&format!("nobody-{number}"), "secret");
-        async move { call.await }
-    });
-    for answer in answers.await {
-        assert_invalid_client("nobody", &answer);
-    }
 }
 
 async fn a_rotated_secret_is_refused_at_once(store: On) {
