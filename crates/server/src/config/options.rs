@@ -204,7 +204,7 @@ options! {
     /// Secrets of clients. Those that the server makes are random and need none of this.
     "secrets" pub struct Secrets {
         /// The slow hash for secrets that a person chose, and what it costs. Hashes made by other
-        /// servers or with other costs stay valid and are replaced at their next use.
+        /// servers or with other costs stay valid as they are.
         hash: SecretHash = SecretHash::default();
         /// `on`: after the slow hash of a secret was verified once, a fast keyed digest in memory
         /// answers for it until the secret changes. `off`: every request pays the slow hash.

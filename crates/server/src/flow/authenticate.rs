@@ -78,9 +78,7 @@ async fn by_secret(
 ) -> Result<Arc<CachedClient>, Failure> {
     let client = known(app, id).await?;
     client_auth::allowed(&client.client, method)?;
-    if client.client.secret_expires_at.is_some_and(|at| now >= at) {
-        return Err(Error::client("client_secret_expired").into());
-    }
+    unexpired(&client, now)?;
     let right = match &client.client.secret {
         ClientSecret::Digest(digest) => *digest == secret.digest(),
         ClientSecret::Hash(hash) => {
@@ -93,6 +91,16 @@ async fn by_secret(
         Ok(client)
     } else {
         Err(Error::client("client_secret_wrong").into())
+    }
+}
+
+/// An expired secret proves nothing, whether it is sent or signs.
+fn unexpired(client: &CachedClient, now: Timestamp) -> Result<(), Error> {
+    let expired = client.client.secret_expires_at.is_some_and(|at| now >= at);
+    if expired {
+        Err(Error::client("client_secret_expired"))
+    } else {
+        Ok(())
     }
 }
 
@@ -144,6 +152,9 @@ async fn by_assertion(
     let client = known(app, &id).await?;
     let algorithm = compact.header().algorithm();
     client_auth::assertion_method(&client.client, algorithm)?;
+    if algorithm == Algorithm::Hs256 {
+        unexpired(&client, now)?;
+    }
     let key = assertion_key(app, &client, compact.header().kid(), algorithm).await?;
     let payload = compact
         .verify(&key)

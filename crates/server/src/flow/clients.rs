@@ -18,7 +18,7 @@ pub use crate::store::Page;
 use crate::store::{Created, Deleted, Updated};
 
 /// How often a change is tried again when somebody else changed the client meanwhile.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 50;
 
 /// The shortest secret that may sign assertions: HMAC-SHA-256 asks for a key as long as its
 /// output (RFC 7518 §3.2).

@@ -3,7 +3,7 @@
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode};
 use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -19,10 +19,7 @@ pub async fn authorize(
     request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
-    let authorization = request
-        .headers()
-        .get(header::AUTHORIZATION)
-        .map(HeaderValue::as_bytes);
+    let authorization = reply::authorization(request.headers())?;
     flow::admin::authorize(&app, authorization).await?;
     Ok(next.run(request).await)
 }

@@ -80,9 +80,7 @@ pub async fn post(
     Form(body): Form,
 ) -> Result<Response, Refusal> {
     let form = Params::parse(&body)?;
-    let authorization = headers
-        .get(header::AUTHORIZATION)
-        .map(HeaderValue::as_bytes);
+    let authorization = reply::authorization(&headers)?;
     let credentials = Credentials::find(authorization, &form)?;
     let now = app.clock.now();
     let client = authenticate::client(&app, &credentials, address, now).await?;

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::header::{self, HeaderValue};
-use http::{HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode};
 use serde::Serialize;
 use signet_oauth::{Error, ErrorCode};
 use utoipa::{IntoResponses, ToSchema};
@@ -180,6 +180,20 @@ fn companion(code: ErrorCode) -> Option<(HeaderName, &'static str)> {
         ErrorCode::TemporarilyUnavailable => Some((header::RETRY_AFTER, "1")),
         ErrorCode::RequestTimeout => Some((header::CONNECTION, "close")),
         _ => None,
+    }
+}
+
+/// The `Authorization` header. Two of them are ambiguous: this server and whatever stands before
+/// it might each believe another one.
+pub fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, Error> {
+    let mut found = headers.get_all(header::AUTHORIZATION).iter();
+    let first = found.next().map(HeaderValue::as_bytes);
+    match found.next() {
+        None => Ok(first),
+        Some(_) => Err(Error::request(
+            "send one Authorization header",
+            "authorization_twice",
+        )),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode};
 use signet_oauth::client_auth::Credentials;
 use signet_oauth::params::Params;
 use signet_oauth::revocation::Caller;
@@ -29,9 +29,7 @@ pub async fn post(
     Form(body): Form,
 ) -> Result<Response, Refusal> {
     let form = Params::parse(&body)?;
-    let authorization = headers
-        .get(header::AUTHORIZATION)
-        .map(HeaderValue::as_bytes);
+    let authorization = reply::authorization(&headers)?;
     let credentials = Credentials::find(authorization, &form)?;
     let now = app.clock.now();
     let client = authenticate::client(&app, &credentials, address, now).await?;

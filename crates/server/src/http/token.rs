@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode};
 use signet_oauth::params::Params;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -63,9 +63,7 @@ pub async fn post(
     Form(body): Form,
 ) -> Result<Response, Refusal> {
     let form = Params::parse(&body)?;
-    let authorization = headers
-        .get(header::AUTHORIZATION)
-        .map(HeaderValue::as_bytes);
+    let authorization = reply::authorization(&headers)?;
     let answer = flow::token::exchange(&app, authorization, &form, address).await?;
     Ok(reply::json(StatusCode::OK, answer))
 }

@@ -83,7 +83,10 @@ impl Connector {
     /// Another connection, now.
     pub(super) async fn again(&self) -> Result<Session, Trouble> {
         let connected = tokio::time::timeout(self.deadline, self.connect()).await;
-        let session = connected.map_err(|_| Trouble::Lost)??;
+        // Whatever it says: it let us in before, and may do so again.
+        let session = connected
+            .map_err(|_| Trouble::Lost)?
+            .map_err(|_| Trouble::Lost)?;
         self.counters.reconnects.fetch_add(1, Relaxed);
         Ok(session)
     }
