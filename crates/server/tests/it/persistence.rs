@@ -502,3 +502,36 @@ async fn a_node_without_its_database_serves_from_memory() {
 async fn a_stale_node_refuses_where_it_is_told_to() {
     assert_eq!(cut_off("refuse").await, [503, 503]);
 }
+
+/// Lets nobody into the database, as one does for maintenance, or everybody.
+async fn admit(server: &Server, allowed: bool) {
+    let cluster = crate::support::environment("SIGNET_TEST_POSTGRES");
+    let path = server.store_url().split('?').next().unwrap();
+    let name = path.rsplit('/').next().unwrap();
+    let alter = format!("ALTER DATABASE {name} WITH ALLOW_CONNECTIONS {allowed}");
+    query(&cluster, &alter).await;
+    if !allowed {
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ";
+        query(&cluster, &format!("{end}'{name}'")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_lets_nobody_in_is_out_of_order_too() {
+    let server = Server::on(On::Postgres, &[("storage.deadline_ms", "1000")]);
+    let secret = server.quick("app", json!({})).await;
+    let stored = server
+        .quick("stored", json!({"persistence": "persisted"}))
+        .await;
+    let token = server.issued("app", &secret, &[]).await;
+    server.issued("stored", &stored, &[]).await;
+    admit(&server, false).await;
+    until("readiness follows", async || ready(&server).await == 503).await;
+    assert_out_of_order(&server, ("app", &secret, &token), ("stored", &stored)).await;
+    admit(&server, true).await;
+    until("it recovers by itself", async || {
+        ready(&server).await == 200
+    })
+    .await;
+    assert_eq!(server.token("stored", &stored, &[]).await.status, 200);
+}

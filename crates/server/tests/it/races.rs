@@ -12,6 +12,7 @@ use crate::token::kinds;
 on_every_store! {
     nobody_sees_a_token_active_after_its_revocation_was_answered
     no_conditional_update_is_lost
+    no_unconditional_patch_is_lost
     one_of_many_creations_wins
     a_client_is_deleted_and_recreated_under_load
     rotations_at_once_leave_one_good_secret
@@ -214,4 +215,31 @@ async fn a_client_is_deleted_and_recreated_under_load(store: On) {
     }
     let token = server.issued("app", "chosen", &[]).await;
     assert!(server.is_active(&token).await);
+}
+
+async fn no_unconditional_patch_is_lost(store: On) {
+    let nodes = nodes(store);
+    nodes[0].create(json!({"client_id": "app"})).await;
+    let writers = together(4, |number| {
+        let node = &nodes[number % nodes.len()];
+        let calls: Vec<_> = (0..10)
+            .map(|round| {
+                let body = json!({"metadata": {format!("{number}-{round}"): true}});
+                node.admin("PATCH", "/admin/clients/app").json(&body)
+            })
+            .collect();
+        async move {
+            for call in calls {
+                let answer = call.await;
+                assert_eq!(answer.status, 200, "{}", answer.text());
+            }
+        }
+    });
+    writers.await;
+    let fresh = nodes[0].patch("app", json!({})).await;
+    assert_eq!(
+        fresh["metadata"].as_object().unwrap().len(),
+        40,
+        "every key that was written"
+    );
 }

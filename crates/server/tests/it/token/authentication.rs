@@ -300,6 +300,47 @@ async fn two_ways_to_authenticate_at_once_are_refused() {
 }
 
 #[tokio::test]
+async fn an_expired_secret_signs_nothing() {
+    let server = Server::frozen(On::Sqlite, &[]);
+    let fields = json!({
+        "token_endpoint_auth_method": "client_secret_jwt",
+        "client_secret_expires_at": server.clock.now().0 + 100,
+    });
+    let secret = server.quick("app", fields).await;
+    let call = || {
+        let claims = claims(&server, "app");
+        let assertion = jwt::hs256(secret.as_bytes(), &json!({"alg": "HS256"}), &claims);
+        asserting(&server, &assertion)
+    };
+    server.clock.advance(99);
+    assert_eq!(call().await.status, 200, "a second before");
+    server.clock.advance(1);
+    assert_invalid_client("an expired secret", &call().await);
+}
+
+#[tokio::test]
+async fn two_authorization_headers_are_refused() {
+    let server = Server::start();
+    let secret = server.client("app", json!({})).await;
+    for (first, second) in [
+        (&*secret, "other"),
+        ("other", &*secret),
+        (&*secret, &*secret),
+    ] {
+        let call = request(&server, &[]);
+        let answer = call.basic("app", first).basic("app", second).await;
+        assert!([400, 401].contains(&answer.status), "{}", answer.text());
+    }
+    let token = format!("Bearer {}", server.admin_token);
+    let call = server.admin_bare("GET", "/admin/clients");
+    let answer = call
+        .header("authorization", &token)
+        .header("authorization", "Bearer x")
+        .await;
+    assert!([400, 401].contains(&answer.status), "{}", answer.text());
+}
+
+#[tokio::test]
 async fn a_public_client_gets_no_token_in_its_own_name() {
     let server = Server::start();
     server
