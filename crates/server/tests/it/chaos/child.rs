@@ -139,7 +139,7 @@ impl Launch {
         if let Some((user, group)) = self.user {
             command.uid(user).gid(group);
         }
-        let child = command.spawn().unwrap();
+        let child = spawn(&mut command);
         let (token, ready_after) = (String::new(), Duration::ZERO);
         Signet {
             child,
@@ -256,4 +256,18 @@ impl Drop for Signet {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// Starts a program. While another thread of the tests forks, the descriptor through which a copy
+/// of the program was written lives on in its child for a moment, and the program is "busy".
+fn spawn(command: &mut Command) -> Child {
+    for _ in 0..500 {
+        match command.spawn() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            spawned => return spawned.unwrap(),
+        }
+    }
+    panic!("the program stays busy");
 }

@@ -287,7 +287,7 @@ async fn a_sync_that_fails_is_not_acknowledged() {
         "syncs fail",
         &launch,
         Some(&disk),
-        (&Flag(flag), "disk i/o error"),
+        (&Flag(flag), "the disk that holds it fails"),
     )
     .await;
 }

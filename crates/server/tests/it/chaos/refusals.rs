@@ -303,9 +303,14 @@ mod postgres {
         let (place, store) = (tempfile::tempdir().unwrap(), new_database());
         let launch = launch(place.path(), &store);
         launch.start().await.stop().await;
-        execute(&store, "UPDATE schema_version SET version = version + 98").await;
+        // One that programs of today do not work with; others run side by side.
+        let newer =
+            "UPDATE schema_version SET version = version + 98, works_from = works_from + 98";
+        execute(&store, newer).await;
         refuses(&launch, &["schema 99", "newer version of signet"]).await;
-        execute(&store, "UPDATE schema_version SET version = version - 98").await;
+        let older =
+            "UPDATE schema_version SET version = version - 98, works_from = works_from - 98";
+        execute(&store, older).await;
         launch.start().await.stop().await;
     }
 

@@ -84,7 +84,8 @@ async fn claims_at_the_edge_are_accepted() {
         ("aud", json!(ISSUER)),
         ("aud", json!(format!("{ISSUER}/oauth2/token"))),
         ("aud", json!(["https://other.example", ISSUER])),
-        ("exp", json!(now + 1)),
+        // Single use is decided by the clock of the database, which does not stand still.
+        ("exp", json!(now + 20)),
         ("exp", json!(now + 3600)),
         ("nbf", json!(now)),
         ("nbf", json!(now + 30)),
