@@ -128,7 +128,7 @@ async fn write(
     let algorithm = client.client.access_token_alg;
     Ok(app
         .signer
-        .sign(algorithm, ACCESS_TOKEN_TYPE, &claims, token.issued_at)
+        .sign(algorithm, ACCESS_TOKEN_TYPE, &claims, app.clock.now())
         .await?)
 }
 
