@@ -267,4 +267,40 @@ mod postgres {
         let run = Run::new("kill -9, PostgreSQL", place.path(), &new_database());
         assert_nothing_lost(&run.with("SIGNET_CLUSTER_KEY_FILE", key).go(deaths()).await);
     }
+
+    /// One of two nodes dies under load, again and again; the other one comes to know all that the
+    /// dead one had acknowledged. Three times the bound: on a busy machine nobody is punctual.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn the_other_node_knows_what_a_killed_node_had_acknowledged() {
+        let bound = Duration::from_secs(1);
+        let place = tempfile::tempdir().unwrap();
+        let key = cluster_key(place.path());
+        let mut run = Run::new(
+            "kill -9 of one of two nodes, PostgreSQL",
+            place.path(),
+            &new_database(),
+        )
+        .with("SIGNET_CLUSTER_KEY_FILE", key)
+        .with(
+            "SIGNET_CLUSTER_STALENESS_BOUND_MS",
+            bound.as_millis().to_string(),
+        );
+        let other = run.start().await;
+        load::prepare(&other).await;
+        for _ in 0..Length::of_this_run().pick(2, 50) {
+            let mut signet = run.start().await;
+            run.die_under_load(&mut signet, Moment::UnderLoad).await;
+            run.deaths[Moment::UnderLoad as usize] += 1;
+            sleep(3 * bound).await;
+            let lost = run
+                .ledger
+                .check(&other, &mut run.dice, Look::NewAnd(100))
+                .await;
+            run.lost.extend(lost);
+        }
+        run.lost.append(&mut run.ledger.strange);
+        run.tell();
+        assert_nothing_lost(&run.lost);
+        other.stop().await;
+    }
 }
