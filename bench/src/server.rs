@@ -17,14 +17,6 @@ use crate::process::{Process, SERVER, pinned};
 
 const START: Duration = Duration::from_mins(2);
 
-/// What the server logs of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RequestLog {
-    All,
-    Failures,
-    Off,
-}
-
 /// How to start the server.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
@@ -32,7 +24,6 @@ pub(crate) struct Setup {
     pub(crate) data: PathBuf,
     /// `None`: the embedded database in `data`.
     pub(crate) store: Option<String>,
-    pub(crate) log: RequestLog,
     /// Further `SIGNET_…` variables.
     pub(crate) options: Vec<(&'static str, String)>,
     /// A configuration file, where the environment cannot say it.
@@ -44,7 +35,6 @@ impl Setup {
         Self {
             data,
             store: None,
-            log: RequestLog::All,
             options: Vec::new(),
             config: None,
         }
@@ -96,11 +86,6 @@ impl Server {
             fs::write(&file, text).context("cannot write the configuration")?;
             command.arg("--config").arg(file);
         }
-        let log = match setup.log {
-            RequestLog::All => "all",
-            RequestLog::Failures => "failures",
-            RequestLog::Off => "off",
-        };
         let path = setup.data.display().to_string();
         command
             .envs(lab.path_variable())
@@ -115,7 +100,6 @@ impl Server {
             .env("SIGNET_PUBLIC_LISTEN", public.to_string())
             .env("SIGNET_ADMIN_LISTEN", admin.to_string())
             .env("SIGNET_THREADS", "1")
-            .env("SIGNET_LOG_REQUESTS", log)
             .envs(setup.options.iter().map(|(name, value)| (name, value)));
         let log = setup.data.join("server.log");
         let clock = Stopwatch::start();

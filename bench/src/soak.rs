@@ -18,7 +18,7 @@ use crate::plot::{self, Panel};
 use crate::postgres::Database;
 use crate::prepare;
 use crate::run::{self, Run};
-use crate::server::{RequestLog, Server, Setup};
+use crate::server::{Server, Setup};
 
 /// Between two looks at the disk.
 const EVERY: Duration = Duration::from_secs(1);
@@ -71,10 +71,7 @@ struct Summary {
 /// Issues the tokens of the plan, and looks at the disk meanwhile and for a while afterwards.
 pub(crate) fn run(lab: &Lab, kind: Kind) -> Outcome<()> {
     let data = lab.scratch().join("soak");
-    let setup = Setup {
-        log: RequestLog::Failures,
-        ..Setup::embedded(data.clone())
-    };
+    let setup = Setup::embedded(data.clone());
     let (setup, database) = match kind {
         Kind::Sqlite => (setup, None),
         Kind::Postgres => {

@@ -16,7 +16,7 @@ use crate::pair::{self, Pairs, Side};
 use crate::prepare;
 use crate::row::{Bar, Row, Table};
 use crate::run;
-use crate::server::{RequestLog, Server, Setup};
+use crate::server::{Server, Setup};
 
 /// Requests on their way while the store is filled.
 const FILLING: usize = 1000;
@@ -37,10 +37,7 @@ fn fill(lab: &Lab, data: &Path) -> Outcome<()> {
         "issuing {} tokens that stay alive",
         figure(real(rows))
     ));
-    let setup = Setup {
-        log: RequestLog::Failures,
-        ..Setup::embedded(data.to_owned())
-    };
+    let setup = Setup::embedded(data.to_owned());
     let server = Server::start(lab, &setup)?;
     let fields = |form: &str, persistence: &str| json!({ "access_token": form, "persistence": persistence, "access_token_lifetime": LIFETIME });
     let opaque = prepare::client(&server, "opaque", "bcrypt:8", fields("opaque", "persisted"))?;

@@ -11,7 +11,7 @@ use crate::number::{figure, real};
 use crate::prepare;
 use crate::row::{Bar, Row, Table};
 use crate::run::{self, Amount, Body, Hit, Run};
-use crate::server::{Echo, RequestLog, Server, Setup};
+use crate::server::{Echo, Server, Setup};
 
 /// Introspections per second beside the revocations, each with an intended start.
 const PROBES: f64 = 500.0;
@@ -22,13 +22,7 @@ const PAUSE: f64 = 0.005;
 
 pub(super) fn measure(lab: &Lab, table: &mut Table) -> Outcome<()> {
     let setup = Setup::embedded(lab.scratch().join("revocations"));
-    let server = Server::start(
-        lab,
-        &Setup {
-            log: RequestLog::Failures,
-            ..setup
-        },
-    )?;
+    let server = Server::start(lab, &setup)?;
     let fields = json!({ "access_token": "jwt", "access_token_lifetime": 3600 });
     let client = prepare::client(&server, "chosen", "bcrypt:8", fields)?;
     let count = lab.plan.revoke_rate * lab.plan.revoke_seconds;

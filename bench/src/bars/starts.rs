@@ -12,7 +12,7 @@ use crate::number::{Spread, figure, real};
 use crate::prepare::{self, GRANT, TOKEN};
 use crate::row::{Bar, Row, Table};
 use crate::run::{self, Body, Hit};
-use crate::server::{RequestLog, Server, Setup};
+use crate::server::{Server, Setup};
 
 /// Starts behind a figure.
 const STARTS: usize = 7;
@@ -44,10 +44,7 @@ pub(super) fn measure(lab: &Lab, table: &mut Table) -> Outcome<()> {
 }
 
 fn setup(data: &Path) -> Setup {
-    Setup {
-        log: RequestLog::Failures,
-        ..Setup::embedded(data.to_owned())
-    }
+    Setup::embedded(data.to_owned())
 }
 
 /// Clients with a generated secret, through the administrator's door.

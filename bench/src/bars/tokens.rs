@@ -12,7 +12,7 @@ use crate::prepare::{self, GRANT, Registered, TOKEN};
 use crate::process::{SERVER, pinned};
 use crate::row::{Bar, Row, Table};
 use crate::run::{Body, Hit};
-use crate::server::{Echo, RequestLog, Server, Setup};
+use crate::server::{Echo, Server, Setup};
 
 /// Bytes of the shortest answer that holds a signed token.
 const SIGNED: f64 = 300.0;
@@ -92,19 +92,17 @@ fn es256(lab: &Lab, table: &mut Table) -> Outcome<()> {
 }
 
 /// What a line per request costs: the same request with and without.
-fn request_log(lab: &Lab, table: &mut Table, logging: &Server, client: &Registered) -> Outcome<()> {
-    let setup = Setup {
-        log: RequestLog::Off,
-        ..Setup::embedded(lab.scratch().join("quiet"))
-    };
-    let quiet = Server::start(lab, &setup)?;
-    prepare::client(&quiet, "chosen", "bcrypt:8", stateless())?;
+fn request_log(lab: &Lab, table: &mut Table, usual: &Server, client: &Registered) -> Outcome<()> {
+    let setup = Setup::embedded(lab.scratch().join("logging"));
+    let every = Server::start(lab, &setup.with("SIGNET_LOG_REQUESTS", "all"))?;
+    prepare::client(&every, "chosen", "bcrypt:8", stateless())?;
     let row = "token-request-log";
-    let subject = asking(lab, "request log on (default)", logging, client);
-    let pairs = pair::measure(lab, row, &subject, &asking(lab, "off", &quiet, client))?;
+    let subject = asking(lab, "a line for every request", &every, client);
+    let of = asking(lab, "a line for every failure (default)", usual, client);
+    let pairs = pair::measure(lab, row, &subject, &of)?;
     table.push(Row::ratio(
         row,
-        "the same, request log on against off",
+        "the same, a log line for every request against only for failures",
         Bar::None,
         pairs,
     )?)
