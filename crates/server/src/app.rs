@@ -1,6 +1,7 @@
 //! The parts of the process, built once. No logic: flows use the parts, doors use the flows.
 
 use arc_swap::ArcSwap;
+use http::HeaderValue;
 use signet_guard::AccessTokenVerifier;
 use signet_guard::KeySet;
 use signet_guard::Revoked;
@@ -123,6 +124,8 @@ pub struct Policy {
     pub shared_store: bool,
     /// Whether metrics are answered.
     pub metrics: bool,
+    /// `Cache-Control` of the documents that anybody may read: keys and metadata.
+    pub documents_kept: HeaderValue,
 }
 
 /// The schedule of the signing keys, in seconds.
@@ -132,8 +135,6 @@ pub struct KeyPolicy {
     pub rotate_every: u64,
     /// So long the next key is published before it signs.
     pub publish_before: u64,
-    /// So long the public documents may be cached.
-    pub jwks_max_age: u64,
     /// The longest life of any token.
     pub longest_token_lifetime: u64,
 }

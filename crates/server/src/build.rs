@@ -2,6 +2,7 @@
 
 use arc_swap::ArcSwap;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::HeaderValue;
 use signet_guard::AccessTokenVerifier;
 use signet_guard::KeySet;
 use signet_guard::Revoked;
@@ -269,9 +270,9 @@ fn policy(config: &Config, bootstrap: Digest) -> Policy {
         keys: KeyPolicy {
             rotate_every: config.keys.rotate_every,
             publish_before: config.keys.publish_before,
-            jwks_max_age: config.keys.jwks_max_age,
             longest_token_lifetime: config.keys.longest_token_lifetime,
         },
+        documents_kept: kept_for(config.keys.jwks_max_age),
         staleness_bound: Duration::from_millis(config.cluster.staleness_bound_ms),
         refuse_when_stale: config.cluster.on_stale == config::OnStale::Refuse,
         shared_store: config.store.backend() == Backend::Postgres,
@@ -313,4 +314,10 @@ fn write_token(data_dir: &Path, path: &Path, token: &Secret) -> std::io::Result<
     file.sync_all()?;
     fs::rename(&draft, path)?;
     fs::File::open(data_dir)?.sync_all()
+}
+
+fn kept_for(seconds: u64) -> HeaderValue {
+    let text = format!("public, max-age={seconds}");
+    // A number is always a header's text; were it not, not keeping a document is never wrong.
+    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("no-store"))
 }

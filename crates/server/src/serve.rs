@@ -16,6 +16,7 @@ use crate::build::{self, BuildError};
 use crate::clock::Clock;
 use crate::config::{Config, ConfigError};
 use crate::flow::demo;
+use crate::http::direct::Side;
 use crate::http::serve::{Door, serve};
 use crate::rng::Rng;
 use crate::{http, telemetry, upkeep};
@@ -85,8 +86,8 @@ pub fn start_with(config: &Config, clock: Clock, rng: Rng) -> Result<Running, St
     let address = |listener: &TcpListener| listener.local_addr().map_err(StartError::System);
     let (public_at, admin_at) = (address(&public)?, address(&admin)?);
     let doors = [
-        (door("public", http::public(&app), &app), public),
-        (door("admin", http::admin(&app), &app), admin),
+        (door(Side::Public, http::public(&app), &app), public),
+        (door(Side::Admin, http::admin(&app), &app), admin),
     ];
     let count = match config.threads {
         0 => thread::available_parallelism().map_or(1, usize::from),
@@ -188,11 +189,10 @@ fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
     bind().map_err(|error| StartError::Listen(address, error))
 }
 
-fn door(name: &'static str, router: axum::Router, app: &Arc<App>) -> Door {
+fn door(side: Side, router: axum::Router, app: &Arc<App>) -> Door {
     let connections = Arc::new(Semaphore::new(app.limits.connections));
     Door {
-        name,
-        is_public: name == "public",
+        side,
         router,
         app: Arc::clone(app),
         connections,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use utoipa::ToSchema;
 
 use super::body::Json;
+use super::direct;
 use super::reply::{self, ErrorResponse, Refusal, Refusals};
 use crate::app::App;
 use crate::flow;
@@ -19,8 +20,7 @@ pub async fn authorize(
     request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
-    let authorization = reply::authorization(request.headers())?;
-    flow::admin::authorize(&app, authorization).await?;
+    direct::authorize(&app, request.headers()).await?;
     Ok(next.run(request).await)
 }
 

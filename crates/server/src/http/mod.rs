@@ -5,6 +5,7 @@ pub mod admin;
 pub mod body;
 pub mod client_body;
 pub mod clients;
+pub mod direct;
 pub mod introspect;
 pub mod keys;
 pub mod openapi;
@@ -16,21 +17,14 @@ pub mod serve;
 pub mod token;
 pub mod wellknown;
 
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::Router;
 use axum::routing::{get, post};
-use axum::{BoxError, Router};
-use bytes::Bytes;
-use http::{Method, Request};
-use hyper::body::Body;
 use std::sync::Arc;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
-use body::Form;
-use peer::Peer;
 
 /// The router of the public listener, and its description.
 fn public_routes() -> OpenApiRouter<Arc<App>> {
@@ -113,39 +107,6 @@ pub fn admin(app: &Arc<App>) -> Router {
     let document = document.merge_from(common);
     let guarded = guarded.merge(admin_aliases()).route_layer(guard);
     finish(guarded.merge(open).merge(openapi::route(&document)), app)
-}
-
-/// The endpoints that carry almost all of the load, called without going through the router: the
-/// same handlers, a microsecond earlier. Whatever else it is comes back.
-pub async fn direct<B>(
-    app: &Arc<App>,
-    peer: Peer,
-    request: Request<B>,
-) -> Result<Response, Request<B>>
-where
-    B: Body<Data = Bytes>,
-    B::Error: Into<BoxError>,
-{
-    let path = request.uri().path();
-    let known = ["/oauth2/token", "/oauth2/introspect", "/oauth2/revoke"];
-    let Some(endpoint) = known.iter().position(|known| *known == path) else {
-        return Err(request);
-    };
-    if request.method() != Method::POST {
-        return Err(request);
-    }
-    let (parts, body) = request.into_parts();
-    let form = match Form::read(app, &parts.headers, body).await {
-        Ok(form) => form,
-        Err(refusal) => return Ok(refusal.into_response()),
-    };
-    let (app, headers) = (State(Arc::clone(app)), parts.headers);
-    let answered = match endpoint {
-        0 => token::post(app, peer, headers, form).await,
-        1 => introspect::post(app, peer, headers, form).await,
-        _ => revoke::post(app, peer, headers, form).await,
-    };
-    Ok(answered.into_response())
 }
 
 fn finish(routes: Router<Arc<App>>, app: &Arc<App>) -> Router {

@@ -2,12 +2,15 @@
 
 use axum::Router;
 use axum::routing::get;
+use http::HeaderValue;
 use std::sync::Arc;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 
 use super::reply;
 use crate::app::App;
+
+const KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 #[derive(OpenApi)]
 #[openapi(
@@ -58,6 +61,6 @@ pub fn route(document: &utoipa::openapi::OpenApi) -> Router<Arc<App>> {
     let text = bytes::Bytes::from(document.to_json().unwrap_or_default());
     Router::new().route(
         "/openapi.json",
-        get(async move || reply::document(text.clone(), 300)),
+        get(async move || reply::document(text.clone(), &KEPT)),
     )
 }

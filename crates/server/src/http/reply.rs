@@ -36,17 +36,14 @@ pub fn value(status: StatusCode, body: &impl Serialize) -> Response {
     }
 }
 
-/// A public document that may be kept for `max_age` seconds.
-pub fn document(body: bytes::Bytes, max_age: u64) -> Response {
-    let mut response = json(StatusCode::OK, body);
-    let kept = HeaderValue::from_str(&format!("public, max-age={max_age}")).unwrap_or(NO_STORE);
+/// A document that browser applications read from other origins, too, and that may be kept.
+pub fn document(body: bytes::Bytes, kept: &HeaderValue) -> Response {
+    let mut response = Response::new(body.into());
     let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, kept);
-    // Browser applications read discovery and keys from other origins.
-    headers.insert(
-        header::ACCESS_CONTROL_ALLOW_ORIGIN,
-        HeaderValue::from_static("*"),
-    );
+    headers.insert(header::CONTENT_TYPE, JSON);
+    headers.insert(header::CACHE_CONTROL, kept.clone());
+    let anybody = HeaderValue::from_static("*");
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, anybody);
     response
 }
 

@@ -24,6 +24,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tower::Service;
 
+use super::direct::{Side, direct};
 use super::patience::{Patience, Watch, Watched};
 use super::peer::Peer;
 use super::reply::{Reason, Refusal};
@@ -38,10 +39,8 @@ static REQUESTS: AtomicU64 = AtomicU64::new(0);
 /// One listener of the server.
 #[derive(Clone)]
 pub struct Door {
-    /// Its name in logs and metrics.
-    pub name: &'static str,
-    /// Whether its hottest endpoints are called without going through the router.
-    pub is_public: bool,
+    /// Which of the two it is.
+    pub side: Side,
     /// What it answers.
     pub router: Router,
     /// What the process consists of.
@@ -52,13 +51,15 @@ pub struct Door {
 
 impl std::fmt::Debug for Door {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Door({})", self.name)
+        write!(f, "Door({})", self.side.name())
     }
 }
 
 /// Accepts until `stop` says so, then lets requests in flight finish. Connections that wait in
 /// the listener's queue at that moment are served too: whoever has connected gets an answer.
 pub async fn serve(door: Door, listener: TcpListener, mut stop: watch::Receiver<bool>) {
+    // Shared by the connections of this thread only, so that counting its users is cheap.
+    let door = Arc::new(door);
     let accepting = Accepting {
         builder: builder(&door.app),
         graceful: GracefulShutdown::new(),
@@ -71,7 +72,7 @@ pub async fn serve(door: Door, listener: TcpListener, mut stop: watch::Receiver<
                 Ok((stream, address)) => accepting.open(&door, stream, address.ip()),
                 Err(error) => {
                     // Out of file descriptors, most likely: accepting at once again would spin.
-                    tracing::error!(%error, door = door.name, "cannot accept a connection");
+                    tracing::error!(%error, door = door.side.name(), "cannot accept a connection");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             },
@@ -88,7 +89,7 @@ pub async fn serve(door: Door, listener: TcpListener, mut stop: watch::Receiver<
         .is_err()
     {
         tracing::warn!(
-            door = door.name,
+            door = door.side.name(),
             "requests were still running when the drain time was over"
         );
     }
@@ -119,7 +120,7 @@ fn builder(app: &App) -> auto::Builder<TokioExecutor> {
 }
 
 impl Accepting {
-    fn open(&self, door: &Door, stream: TcpStream, address: IpAddr) {
+    fn open(&self, door: &Arc<Door>, stream: TcpStream, address: IpAddr) {
         // Over the limit the connection is closed at once: a clear refusal beats a silent queue.
         let Ok(permit) = Arc::clone(&door.connections).try_acquire_owned() else {
             return;
@@ -134,9 +135,9 @@ impl Accepting {
             limits.header_timeout,
             limits.idle_timeout,
         );
-        let (served, waiting) = (door.clone(), Arc::clone(&patience));
+        let (served, waiting) = (Arc::clone(door), Arc::clone(&patience));
         let service = service_fn(move |request| {
-            let (door, waiting) = (served.clone(), Arc::clone(&waiting));
+            let (door, waiting) = (Arc::clone(&served), Arc::clone(&waiting));
             async move {
                 waiting.begin();
                 let answered = respond(door, request, address).await;
@@ -158,13 +159,13 @@ impl Accepting {
 
 /// Answers one request: counts it, logs it, and turns a panic into a `server_error`.
 async fn respond(
-    door: Door,
+    door: Arc<Door>,
     request: Request<Incoming>,
     address: IpAddr,
 ) -> Result<Response, Infallible> {
     let app = Arc::clone(&door.app);
     let started = app.clock.uptime();
-    let endpoint = Endpoint::of(door.name, request.uri().path());
+    let endpoint = Endpoint::of(door.side.name(), request.uri().path());
     let log = app.limits.request_log;
     let line = (log != Requests::Off).then(|| (request.method().clone(), request.uri().clone()));
     let mut answering = pin!(answer(&door, request, Peer(address)));
@@ -189,10 +190,10 @@ async fn respond(
         if let Some((method, uri)) = &line {
             let label = reason.as_ref().map_or("", |reason| reason.label);
             let (status, micros, path) = (status.as_u16(), elapsed.as_micros(), uri.path());
-            tracing::info!(target: "access", id, door = door.name, %method, path, status, micros, reason = label, %address);
+            tracing::info!(target: "access", id, door = door.side.name(), %method, path, status, micros, reason = label, %address);
         }
         if let Some(fault) = reason.and_then(|reason| reason.fault) {
-            tracing::error!(id, door = door.name, fault, "a request failed");
+            tracing::error!(id, door = door.side.name(), fault, "a request failed");
         }
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert("x-request-id", id);
@@ -202,13 +203,9 @@ async fn respond(
 }
 
 async fn answer(door: &Door, request: Request<Incoming>, peer: Peer) -> Response {
-    let request = if door.is_public {
-        match super::direct(&door.app, peer, request).await {
-            Ok(response) => return response,
-            Err(request) => request,
-        }
-    } else {
-        request
+    let request = match direct(&door.app, door.side, peer, request).await {
+        Ok(response) => return response,
+        Err(request) => request,
     };
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(peer);

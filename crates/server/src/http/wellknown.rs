@@ -18,7 +18,7 @@ use crate::flow::{keys, operate};
     responses((status = 200, description = "The metadata", body = Object), Refusals)
 )]
 pub async fn metadata(State(app): State<Arc<App>>) -> Response {
-    reply::document(keys::metadata(&app), app.policy.keys.jwks_max_age)
+    reply::document(keys::metadata(&app), &app.policy.documents_kept)
 }
 
 /// What the server offers (`OpenID` Connect Discovery).
@@ -27,7 +27,7 @@ pub async fn metadata(State(app): State<Arc<App>>) -> Response {
     responses((status = 200, description = "The metadata", body = Object), Refusals)
 )]
 pub async fn openid(State(app): State<Arc<App>>) -> Response {
-    reply::document(keys::metadata(&app), app.policy.keys.jwks_max_age)
+    reply::document(keys::metadata(&app), &app.policy.documents_kept)
 }
 
 /// The public keys that verify this server's signatures.
@@ -36,7 +36,7 @@ pub async fn openid(State(app): State<Arc<App>>) -> Response {
     responses((status = 200, description = "A JWK set", body = Object), Refusals)
 )]
 pub async fn jwks(State(app): State<Arc<App>>) -> Response {
-    reply::document(keys::jwks(&app), app.policy.keys.jwks_max_age)
+    reply::document(keys::jwks(&app), &app.policy.documents_kept)
 }
 
 /// How the server is.
