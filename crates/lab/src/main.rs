@@ -2,21 +2,16 @@
 //! server in particular and shares no code with any.
 
 mod alarm;
-mod board;
+#[expect(dead_code, reason = "the engine that uses it comes with the plans")]
+mod call;
 mod cli;
 mod clock;
-mod drive;
 mod echo;
-mod fleet;
-mod generator;
 mod histogram;
 mod hit;
-mod merge;
-mod pace;
 mod report;
-mod request;
-mod run;
-mod tally;
+#[expect(dead_code, reason = "the engine that uses it comes with the plans")]
+mod sample;
 mod target;
 mod watchdog;
 mod wire;
@@ -45,7 +40,7 @@ fn main() -> ExitCode {
             Err(error) => complain(&error, FAILED),
         },
         Command::Merge(args) => {
-            merge::merge(&args).unwrap_or_else(|error| complain(&error, FAILED))
+            hit::merge::merge(&args).unwrap_or_else(|error| complain(&error, FAILED))
         }
     }
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::clock::seconds;
 use crate::histogram::Unusable;
-use crate::run::{About, Generator, Run};
-use crate::tally::Tally;
+use crate::hit::run::{About, Generator, Run};
+use crate::hit::tally::Tally;
 
 use document::{LatencyDocument, Mode, OpenDocument, RunDocument, WarmupDocument};
 

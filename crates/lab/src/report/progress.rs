@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::board::Progress;
 use crate::clock::{Nanos, nanos, seconds};
-use crate::pace::Until;
+use crate::hit::board::Progress;
+use crate::hit::pace::Until;
 
 /// Without a terminal to redraw a line on, a new line comes this often.
 const LINE_EVERY: Duration = Duration::from_secs(5);

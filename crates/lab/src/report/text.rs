@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use crate::clock::{Nanos, seconds};
 use crate::histogram::Latencies;
-use crate::run::Run;
-use crate::tally::{OpenTally, Span};
+use crate::hit::run::Run;
+use crate::hit::tally::{OpenTally, Span};
 
 /// Width of the longest bar.
 const BAR: u64 = 40;

@@ -13,7 +13,7 @@ use super::dial::{Dialer, Stream};
 use super::response::Response;
 use super::{Answer, Dialled, Failure, Kind};
 use crate::clock::Nanos;
-use crate::request::Requests;
+use crate::hit::request::Requests;
 
 const READ_BUFFER: usize = 16 * 1024;
 const CLOSED_EARLY: &str = "connection closed before the answer ended";

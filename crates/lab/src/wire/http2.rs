@@ -16,7 +16,7 @@ use tokio::task::spawn_local;
 use super::dial::Dialer;
 use super::{Answer, Dialled, Failure, Kind};
 use crate::clock::Nanos;
-use crate::request::Requests;
+use crate::hit::request::Requests;
 
 type Sender = SendRequest<Full<Bytes>>;
 

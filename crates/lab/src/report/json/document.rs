@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::Unreadable;
 use crate::clock::{Nanos, seconds};
 use crate::histogram::{Exact, Latencies};
-use crate::run::{Generator, Protocol, Warmup};
-use crate::tally::{Mishaps, OpenTally, Phases, Span};
+use crate::hit::run::{Generator, Protocol, Warmup};
+use crate::hit::tally::{Mishaps, OpenTally, Phases, Span};
 use crate::wire::Kind;
 
 #[derive(Debug, Serialize, Deserialize)]

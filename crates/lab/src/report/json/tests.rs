@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::clock::Nanos;
 use crate::histogram::Latencies;
-use crate::run::{Protocol, Warmup};
-use crate::tally::Start;
+use crate::hit::run::{Protocol, Warmup};
+use crate::hit::tally::Start;
 use crate::wire::{Answer, Dialled, Failure, Kind};
 
 fn run(durations: &[Nanos]) -> Run {

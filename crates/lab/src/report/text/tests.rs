@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use super::*;
-use crate::run::{About, Generator, Protocol, Warmup};
-use crate::tally::{Start, Tally};
+use crate::hit::run::{About, Generator, Protocol, Warmup};
+use crate::hit::tally::{Start, Tally};
 use crate::wire::{Answer, Dialled, Failure, Kind};
 
 const MS: Nanos = 1_000_000;

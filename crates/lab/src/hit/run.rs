@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::clock::{Nanos, nanos, seconds};
 use crate::histogram::{Latencies, Unusable};
-use crate::tally::Tally;
+use crate::hit::tally::Tally;
 
 /// From this share of a core on, a generator is taken to be the limit of what was measured.
 const SATURATED: f64 = 0.9;

@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use crate::alarm::Alarm;
 use crate::clock::{Clock, Nanos};
-use crate::pace::{Pace, Step};
-use crate::tally::{Start, Tally};
+use crate::hit::pace::{Pace, Step};
+use crate::hit::tally::{Start, Tally};
 use crate::watchdog::{Cut, Slot};
 use crate::wire::{Answer, Failure, Kind, Link};
 

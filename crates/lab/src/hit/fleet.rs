@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use crate::board::Board;
-use crate::generator::{Broken, Orders, Part, Place, generate};
-use crate::pace::Share;
+use crate::hit::board::Board;
+use crate::hit::generator::{Broken, Orders, Part, Place, generate};
+use crate::hit::pace::Share;
+use crate::hit::run::merge_warmup;
 use crate::report::progress::Display;
-use crate::run::merge_warmup;
 
 const DRAW_EVERY: Duration = Duration::from_millis(250);
 

@@ -1,6 +1,16 @@
 //! `assay hit`: from what the user asked for to a finished run and its report. It must not know how
 //! requests are driven.
 
+pub(crate) mod board;
+mod drive;
+mod fleet;
+mod generator;
+pub(crate) mod merge;
+pub(crate) mod pace;
+pub(crate) mod request;
+pub(crate) mod run;
+pub(crate) mod tally;
+
 use std::fs;
 use std::io::{self, Write as _, stdout};
 use std::path::PathBuf;
@@ -14,14 +24,14 @@ use bytes::Bytes;
 
 use crate::cli::{HitArgs, Warmup};
 use crate::clock::{Nanos, nanos};
-use crate::fleet::{self, Haul};
-use crate::generator::{Broken, Orders};
-use crate::pace::{Load, Until};
+use crate::hit::fleet::{self, Haul};
+use crate::hit::generator::{Broken, Orders};
+use crate::hit::pace::{Load, Until};
+use crate::hit::request::{BadRequest, Bodies, Draft, Requests};
+use crate::hit::run::{About, Protocol, Run};
 use crate::report::json::Unreadable;
 use crate::report::progress::Display;
 use crate::report::{json, text};
-use crate::request::{BadRequest, Bodies, Draft, Requests};
-use crate::run::{About, Protocol, Run};
 use crate::target::{BadTarget, Target};
 use crate::wire::trust::{self, BadTrust, Trust};
 

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::cli::MergeArgs;
+use crate::hit::run::{Run, Unmergeable};
 use crate::hit::{HitError, print};
 use crate::report::json::{self, Unreadable};
-use crate::run::{Run, Unmergeable};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MergeError {

@@ -1,0 +1,51 @@
+//! One request of a flow and its answer, as plain values: what flows build and judge, and what the
+//! engine sends. It must not know connections, time or totals.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use url::Url;
+
+/// A request, whole. `Host`, `Content-Length` and `Connection` are the engine's to add.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) body: Bytes,
+}
+
+/// An answer, whole. Redirects are never followed for a flow: following is a step of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    /// What was asked, for resolving relative references and for the scope of cookies.
+    pub(crate) url: Url,
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// Why an answer is not the right one. It counts as an error of its step.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{check}: {detail}")]
+pub(crate) struct Wrong {
+    /// The name of the check, one of few, such as `status`, `signature`, `nonce`: errors are counted by it.
+    pub(crate) check: &'static str,
+    /// What was expected and what came, without secrets and tokens.
+    pub(crate) detail: String,
+}
+
+/// What a flow wants next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// Send this as the step of this index; its answer goes into the next `advance`.
+    Send { step: usize, call: Call },
+    /// The flow is complete.
+    Done,
+}
+
+/// One pass through a scenario, for one user. A pass is a value: no I/O, no clock of its own.
+pub(crate) trait Flow {
+    /// Judges the answer to what was sent last (`None` at the beginning) and builds what comes next.
+    /// A `Wrong` ends the pass and is booked as an error of the step that was answered.
+    fn advance(&mut self, reply: Option<&Reply>) -> Result<Next, Wrong>;
+}
