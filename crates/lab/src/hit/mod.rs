@@ -24,7 +24,7 @@ use bytes::Bytes;
 
 use crate::cli::{HitArgs, Warmup};
 use crate::clock::{Nanos, nanos};
-use crate::hit::fleet::{self, Haul};
+use crate::hit::fleet::Haul;
 use crate::hit::generator::{Broken, Orders};
 use crate::hit::pace::{Load, Until};
 use crate::hit::request::{BadRequest, Bodies, Draft, Requests};
