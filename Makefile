@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint fmt doc bench chaos fuzz soak clean
+.PHONY: help run build test lint fmt doc bench peers chaos fuzz soak clean
 
 # mold, where there is one, links faster. The same flags for every target: other flags build everything once more.
 ifeq ($(shell scripts/has-mold && echo yes),yes)
@@ -34,6 +34,9 @@ doc: ## the documentation of the crates
 bench: ## measure the release build (takes long, wants an idle machine)
 	@scripts/bench hydra
 	@scripts/bench bars
+
+peers: ## measure beside Keycloak and oidc-provider, which npm and Maven bring; writes docs/results.md (12 minutes)
+	@scripts/peers
 
 chaos: ## the full races, kills and outages, which `make test` holds in short
 	@SIGNET_TEST_LENGTH=full scripts/record bench/results/chaos scripts/with-postgres \
