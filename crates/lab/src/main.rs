@@ -9,8 +9,12 @@ mod clock;
 mod echo;
 mod histogram;
 mod hit;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the engine that uses it comes with the plans")
+)]
+mod record;
 mod report;
-#[expect(dead_code, reason = "the engine that uses it comes with the plans")]
 mod sample;
 mod target;
 mod watchdog;

@@ -33,6 +33,15 @@ pub(crate) fn render(run: &Run) -> Result<String, std::fmt::Error> {
     Ok(out)
 }
 
+/// The blocks that need no more than counts and latencies.
+pub(crate) fn blocks(run: &Run) -> Result<String, std::fmt::Error> {
+    let mut out = String::new();
+    summary(&mut out, run)?;
+    histogram(&mut out, run)?;
+    outcomes(&mut out, run)?;
+    Ok(out)
+}
+
 fn summary(out: &mut String, run: &Run) -> std::fmt::Result {
     let latencies = &run.tally.response;
     let exact = latencies.exact();
