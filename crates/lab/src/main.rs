@@ -2,7 +2,10 @@
 //! server in particular and shares no code with any.
 
 mod alarm;
-#[expect(dead_code, reason = "the engine that uses it comes with the plans")]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the engine that uses it comes with the plans")
+)]
 mod call;
 mod cli;
 mod clock;
@@ -16,6 +19,11 @@ mod hit;
 mod record;
 mod report;
 mod sample;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the engine that uses it comes with the plans")
+)]
+mod scenario;
 mod target;
 mod watchdog;
 mod wire;
