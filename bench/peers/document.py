@@ -9,13 +9,13 @@ NOISY = 0.05  # of a core in strangers' hands: a figure deserves a warning
 
 METHOD = """\
 - **Same core, same generator.** Every server has core {server_core}, with its PostgreSQL where it has one; `assay hit` has
-  core {generator_core}. {concurrency} connections, plain HTTP/1.1 on loopback, a closed loop of {seconds:g} s each time. What more cores bring is
-  another question.
+  core {generator_core}. {concurrency} connections, plain HTTP/1.1 on loopback, a closed loop of {seconds:g} s each
+  time. What more cores bring is another question.
 - **In rounds.** All servers are up, one is asked at a time. Each of the {rounds} rounds asks every server everything, every
   other round in the opposite order. A cell has the median of the rounds, and the lowest and highest. Ratios are made
   round by round: median, lowest and highest of the ratios.
-- **Warm.** Before the first round every operation is driven for {warm:g} s, with Keycloak for {warm_java:g} s, since Java compiles
-  what it sees often.
+- **Warm.** Before the first round every operation is driven for {warm:g} s, with Keycloak for {warm_java:g} s, since
+  Java compiles what it sees often.
 - **Right answers only.** Before the run one answer of each kind is examined (algorithm and key size of the token, `active`
   of the introspection, the right client); in the run every answer must be a 200 of that length. One error, and there
   is no figure.
@@ -60,10 +60,14 @@ def limited(runs):
     return any(one["generator"]["is_limit"] for one in runs)
 
 
+def rate(cell):
+    return spread([one["requests_per_second"] for one in cell], " †" if limited(cell) else "")
+
+
 def rate_rows(plan, targets, runs):
     for operation in plan["order"]:
         keys = [(operation, target["name"]) for target in targets]
-        yield [operation] + [spread(rates(runs, key), " †" if limited(runs[key]) else "") if key in runs else "–" for key in keys]
+        yield [operation] + [rate(runs[key]) if key in runs else "–" for key in keys]
 
 
 def cpu_rows(plan, targets, runs):
@@ -142,8 +146,8 @@ def text(directory, environment, plan, targets, runs):
         "# Signet beside other servers",
         f"Measured {environment['measured_at']} on {environment['cores']} cores of {environment['cpu']}, "
         f"{environment['memory_gib']} GiB, Linux {environment['kernel']}; load average at the start "
-        f"{environment['load_average']}. {', '.join(unique)}, {environment['postgres']}, {environment['assay']}; commit "
-        f"{environment['commit']}.",
+        f"{environment['load_average']}. {', '.join(unique)}, {environment['postgres']}, {environment['assay']}; the server is that "
+        f"of commit {environment['commit']}.",
         disturbances(runs),
         "## Requests a second on one core",
         table(["", *names], rate_rows(plan, targets, runs)),
@@ -160,8 +164,8 @@ def text(directory, environment, plan, targets, runs):
         f"{plan['concurrency']} / rate. Medians of the rounds.",
         "## Start and memory",
         table(["", *names], start_rows(targets)),
-        "Memory of the server's processes, without PostgreSQL. On an empty store there is a schema to make, and with Keycloak "
-        "a realm to import.",
+        "Memory of the server's processes, without PostgreSQL. On an empty store there is a schema to make, and with "
+        "Keycloak a realm to import.",
         "## Terms",
         table(["", *names], terms),
         (Path(__file__).parent / "terms.md").read_text(encoding="utf-8").strip(),

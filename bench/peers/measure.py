@@ -69,11 +69,18 @@ def environment(found):
         "cores": os.cpu_count(),
         "memory_gib": round(int(memory.group(1)) / 2**20) if memory else None,
         "kernel": read("/proc/sys/kernel/osrelease").strip(),
-        "commit": output("git", "describe", "--always", "--dirty"),
+        "commit": commit(),
         "load_average": " ".join(read("/proc/loadavg").split()[:3]),
         "postgres": output(os.environ["SIGNET_TEST_PG_BIN"] + "/postgres", "--version"),
         "assay": found["assay"],
     }
+
+
+def commit():
+    """The last one that changed the server; not those of documents and results."""
+    server = ["--", "crates/oauth", "crates/guard", "crates/server"]
+    dirty = "-dirty" if output("git", "status", "--porcelain", *server) else ""
+    return output("git", "log", "-1", "--format=%h", *server) + dirty
 
 
 def slug(about):
@@ -126,9 +133,9 @@ def check(answer, operation, length):
 def measure(run, target, operation, length):
     def clocks():
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        busy, stolen = machine_seconds()
+        now, (busy, stolen) = time.monotonic(), machine_seconds()
         server, database = cpu_seconds(target.process.child.pid), cpu_seconds(run.postgres)
-        return time.monotonic(), busy, stolen, server, database, usage.ru_utime + usage.ru_stime
+        return now, busy, stolen, server, database, usage.ru_utime + usage.ru_stime
 
     options = run.options
     before = clocks()

@@ -47,7 +47,14 @@ const configuration = {
   issueRefreshToken: (ctx, client) => client.grantTypeAllowed('refresh_token'),
   rotateRefreshToken: true,
   ttl: {
-    AccessToken: lifetime, ClientCredentials: lifetime, AuthorizationCode: 60, IdToken: lifetime, RefreshToken: 86400, Grant: 86400, Interaction: 600, Session: 86400,
+    AccessToken: lifetime,
+    ClientCredentials: lifetime,
+    IdToken: lifetime,
+    AuthorizationCode: 60,
+    Interaction: 600,
+    RefreshToken: 86400,
+    Grant: 86400,
+    Session: 86400,
   },
   features: {
     devInteractions: { enabled: false },
