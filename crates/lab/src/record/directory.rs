@@ -165,9 +165,11 @@ impl Directory {
     fn write(&self, file: &str, content: &[u8]) -> Result<(), DirectoryError> {
         let path = self.path.join(file);
         let draft = self.path.join(format!("{file}.part"));
-        fs::write(&draft, content)
-            .and_then(|()| fs::rename(&draft, &path))
-            .map_err(|error| DirectoryError::File(path, error))
+        let written = fs::write(&draft, content).and_then(|()| fs::rename(&draft, &path));
+        written.map_err(|error| {
+            drop(fs::remove_file(&draft));
+            DirectoryError::File(path, error)
+        })
     }
 }
 

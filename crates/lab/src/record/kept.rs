@@ -138,7 +138,14 @@ impl Rebuilt {
         let numbers: Vec<u16> = theirs.map(|name| checks.index(name)).collect();
         other.ledger.books.renumber_checks(&numbers);
         self.ledger.checks = checks.names();
-        self.ledger.measured = self.ledger.measured.around(other.ledger.measured);
+        // Every process counts from a zero of its own.
+        let (mine, theirs) = (self.about.zero_ns, other.about.zero_ns);
+        let here = |ns: Nanos| ns.saturating_add(theirs).saturating_sub(mine);
+        let Span { from_ns, until_ns } = other.ledger.measured;
+        self.ledger.measured = self.ledger.measured.around(Span {
+            from_ns: here(from_ns),
+            until_ns: here(until_ns),
+        });
         self.about.notes.append(&mut other.about.notes);
         self.ledger.books.merge(&other.ledger.books)
     }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex_lite::{Captures, Regex};
 use toml::{Table, Value};
 
-const REDACTED: &str = "(redacted)";
+const REDACTED: &str = "[redacted]";
 
 /// A name that ends so has a secret under it.
 const SECRET_NAMES: [&str; 11] = [
@@ -49,7 +49,9 @@ static USERINFO: LazyLock<Option<Regex>> =
 pub(crate) fn text(text: &str, known: &[String]) -> String {
     let mut text = text.to_owned();
     for secret in known.iter().filter(|secret| !secret.is_empty()) {
-        text = text.replace(secret, REDACTED);
+        for form in forms(secret) {
+            text = text.replace(&form, REDACTED);
+        }
     }
     let patterns = [(&PAIR, ""), (&LONG, ""), (&HEADER, ""), (&USERINFO, "@")];
     for (pattern, after) in patterns {
@@ -60,6 +62,15 @@ pub(crate) fn text(text: &str, known: &[String]) -> String {
         }
     }
     text
+}
+
+/// A secret as it is, in forms and queries, and in JSON.
+fn forms(secret: &str) -> [String; 4] {
+    let form: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+    let percent = form.replace('+', "%20");
+    let json = serde_json::Value::from(secret).to_string();
+    let json = json.trim_matches('"').to_owned();
+    [secret.to_owned(), form, percent, json]
 }
 
 fn replaced(found: &Captures<'_>, after: &str) -> String {
@@ -263,10 +274,23 @@ mod tests {
         assert!(!kept.join(" ").contains("s3cret"), "{kept:?}");
         for rest in [
             "users=5",
-            "a=1&password=(redacted)&b=2",
-            "http://(redacted)@host/",
+            "a=1&password=[redacted]&b=2",
+            "http://[redacted]@host/",
         ] {
             assert!(kept.iter().any(|word| word == rest), "{rest}: {kept:?}");
+        }
+    }
+
+    #[test]
+    fn a_known_secret_goes_in_every_form() {
+        let known = ["a b&c\"d".to_owned()];
+        for hidden in [
+            "x a b&c\"d y",
+            "x a b&c\\\"d y",
+            "x a+b%26c%22d y",
+            "x a%20b%26c%22d y",
+        ] {
+            assert_eq!(text(hidden, &known), "x [redacted] y");
         }
     }
 

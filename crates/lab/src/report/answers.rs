@@ -1,6 +1,7 @@
 //! The text that users of the common closed-loop tool know, for one step of a run. What samples do not
 //! hold (the phases of an exchange) is left out. It must not know files.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::clock::nanos;
@@ -18,10 +19,19 @@ pub(crate) enum AnswersError {
     Text(#[from] std::fmt::Error),
 }
 
-/// The summary, the histogram, the distribution and the outcomes of one step. `seconds` is how long
-/// the measured part of the run lasted.
-pub(crate) fn render(book: &Book, seconds: f64) -> Result<String, AnswersError> {
-    Ok(text::blocks(&run(book, seconds)?)?)
+/// The summary, the histogram, the distribution and the outcomes of one step. `checks` are the names
+/// of failed checks; `seconds` is how long the measured part of the run lasted.
+pub(crate) fn render(book: &Book, checks: &[String], seconds: f64) -> Result<String, AnswersError> {
+    let mut out = text::blocks(&run(book, seconds)?)?;
+    if !book.wrong.is_empty() {
+        writeln!(out, "Wrong answers:")?;
+        for (check, count) in &book.wrong {
+            let name = checks.get(usize::from(*check)).map_or("?", String::as_str);
+            writeln!(out, "  [{count}]\t{name}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(out)
 }
 
 fn run(book: &Book, seconds: f64) -> Result<Run, Unusable> {
@@ -94,12 +104,17 @@ mod tests {
             });
         };
         let right = Outcome::Right { status: 200 };
-        for took in [2, 4, 4, 4, 5, 6, 6, 8, 10, 22] {
+        for took in [2, 4, 4, 4, 5, 6, 6, 8, 10] {
             book(took, right);
         }
+        let wrong = Outcome::Wrong {
+            status: 200,
+            check: 0,
+        };
+        book(22, wrong);
         book(1, Outcome::Failed(Kind::Reset));
         let (_, book) = books.measured().next().unwrap();
-        let text = render(book, 0.2).unwrap();
+        let text = render(book, &["nonce".to_owned()], 0.2).unwrap();
         let golden = include_str!("text/closed.golden");
         let (golden, _) = golden.split_once("\nDetails").unwrap();
         let golden = golden.replace("  Total data:\t1000 bytes", "  Total data:\t1100 bytes");
@@ -108,5 +123,6 @@ mod tests {
         assert_eq!(head, golden);
         assert!(outcomes.contains("  [200]\t10 responses\n"));
         assert!(outcomes.contains("  [1]\treset: no answer\n"));
+        assert!(outcomes.ends_with("Wrong answers:\n  [1]\tnonce\n\n"));
     }
 }

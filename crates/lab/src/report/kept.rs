@@ -89,13 +89,18 @@ fn each(
 }
 
 fn hey(run: &Kept, step: Option<&str>) -> Result<String, ReportError> {
-    let seconds = run.summary.seconds;
+    let (checks, seconds) = (&run.ledger.checks, run.summary.seconds);
     let mut out = String::new();
     for (known, book) in run.ledger.books.measured() {
         match step {
-            Some(name) if name == known.name => return Ok(answers::render(book, seconds)?),
+            Some(name) if name == known.name => return Ok(answers::render(book, checks, seconds)?),
             None if known.unit == Unit::Sample => {
-                write!(out, "{}\n{}", known.name, answers::render(book, seconds)?)?;
+                write!(
+                    out,
+                    "{}\n{}",
+                    known.name,
+                    answers::render(book, checks, seconds)?
+                )?;
             }
             _ => {}
         }

@@ -111,7 +111,7 @@ fn fences(hey: &Hey, runs: &[&Kept]) -> Result<String, LayoutError> {
     let mut out = String::new();
     for run in runs {
         if let Some(book) = select::book(run, &hey.steps, Unit::Sample)? {
-            let text = answers::render(&book, run.summary.seconds)?;
+            let text = answers::render(&book, &run.ledger.checks, run.summary.seconds)?;
             write!(out, "\n```\n{text}```\n")?;
         }
     }
