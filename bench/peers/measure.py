@@ -45,6 +45,7 @@ def arguments():
     parser.add_argument("--tokens", type=int, default=1000, help="different tokens to introspect (1000)")
     parser.add_argument("--results", type=Path, default=Path("bench/results"), help="where raw results go")
     parser.add_argument("--document", type=Path, default=Path("docs/results.md"), help="the document to write")
+    parser.add_argument("--hold", action="store_true", help="measure nothing: start the servers, say where, until Ctrl-C")
     parser.add_argument("--programs", type=Path, required=True, help="directory of signet and assay")
     parser.add_argument("--home", type=Path, required=True, help="directory of the installed peers")
     parser.add_argument("--node", type=Path, required=True, help="the Node.js that runs oidc-provider")
@@ -173,6 +174,32 @@ def rounds(run, servers, raw):
         print(f"round {number + 1} of {run.options.rounds}: done", flush=True)
 
 
+def launch(run, servers):
+    for kind in targets.ALL:
+        target = kind(run)
+        servers.append(target)
+        target.launch()
+        if not run.options.hold:
+            target.stop()  # the second start finds its schema, as every later one does
+            target.launch()
+        target.idle = memory_bytes(target.process.child.pid)
+        print(f"{target.name}: ready in {target.starts[-1]:.2f} s", flush=True)
+
+
+def hold(options, scratch):
+    """For plans driven by hand: the files of bench/targets with `--set base=…`."""
+    servers = []
+    try:
+        launch(Run(options, scratch), servers)
+        for target in servers:
+            admin = f", administration {target.admin}" if isinstance(target, targets.Signet) else ""
+            print(f"{target.name}: issuer {target.issuer}{admin}, its files in {target.directory}", flush=True)
+        signal.pause()
+    finally:
+        for target in servers:
+            target.stop()
+
+
 def measured(options, scratch):
     run = Run(options, scratch)
     about = environment({"assay": output(str(run.programs / "assay"), "--version")})
@@ -181,14 +208,7 @@ def measured(options, scratch):
     (into / "raw").mkdir(parents=True)
     servers = []
     try:
-        for kind in targets.ALL:
-            target = kind(run)
-            servers.append(target)
-            target.launch()
-            target.stop()  # the second start finds its schema, as every later one does
-            target.launch()
-            target.idle = memory_bytes(target.process.child.pid)
-            print(f"{target.name}: ready in {target.starts[0]:.2f} s, again in {target.starts[1]:.2f} s", flush=True)
+        launch(run, servers)
         for target in servers:
             target.prepare()
         rounds(run, servers, into / "raw")
@@ -215,6 +235,9 @@ def main():
     options = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is stopped
     with tempfile.TemporaryDirectory(prefix="signet-peers.") as scratch:
+        if options.hold:
+            hold(options, Path(scratch))
+            return
         into = measured(options, Path(scratch))
     document.write(into, options.document)
     print(f"kept in {into}, written to {options.document}")

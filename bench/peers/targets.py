@@ -206,16 +206,19 @@ class OidcProvider(Target):
     def make(self):
         home = self.run.home / "oidc-provider"
         self.secret, port = secrets.token_urlsafe(32), free_port()
-        client = {
-            "client_id": "peers", "client_secret": self.secret, "redirect_uris": [], "response_types": [],
-            "grant_types": ["client_credentials"],
+        grants = {"grant_types": ["client_credentials"], "redirect_uris": [], "response_types": []}
+        clients = [{"client_id": "peers", "client_secret": self.secret, **grants}]
+        # Those of bench/targets/node-oidc-provider.toml.
+        grants = {
+            "grant_types": ["client_credentials", "authorization_code", "refresh_token"],
+            "redirect_uris": ["http://127.0.0.1:9/callback"],
+            "post_logout_redirect_uris": ["http://127.0.0.1:9/signed-out"],
         }
-        code = {
-            "client_id": "code", "client_secret": self.secret, "redirect_uris": ["http://127.0.0.1/callback"],
-            "grant_types": ["authorization_code", "refresh_token"],
-        }
+        for index in range(1, 11):
+            secret = f"assay-secret-of-client-{index}"
+            clients.append({"client_id": f"assay-{index}", "client_secret": secret, **grants})
         environment = {
-            "NODE_ENV": "production", "PORT": str(port), "CLIENTS": json.dumps([client, code]),
+            "NODE_ENV": "production", "PORT": str(port), "CLIENTS": json.dumps(clients),
             "SIGNING_ALG": "RS256", "TOKEN_TTL": str(LIFETIME),
         }
         node, self.issuer = str(self.run.node), f"http://127.0.0.1:{port}"
@@ -242,10 +245,11 @@ class Keycloak(Target):
     def make(self):
         home, port = self.run.home / f"keycloak-{self.run.keycloak}", free_port()
         self.secret, self.password = secrets.token_urlsafe(32), secrets.token_urlsafe(24)
-        private(self.directory / "admin.password", self.password)
+        private(self.directory / "admin.secret", self.password)
         imported = home / "data" / "import"
-        imported.mkdir(parents=True, exist_ok=True)
-        shutil.copy(HERE / "keycloak" / "realm.json", imported / "peers-realm.json")
+        shutil.rmtree(imported, ignore_errors=True)
+        imported.mkdir(parents=True)
+        shutil.copy(HERE / "keycloak" / "realm.json", imported / "assay-realm.json")
         url = urllib.parse.urlsplit(self.run.database("keycloak"))
         self.base = f"http://127.0.0.1:{port}"
         environment = {
@@ -261,11 +265,13 @@ class Keycloak(Target):
             "KC_LOG_LEVEL": "warn",
             "KC_BOOTSTRAP_ADMIN_USERNAME": "admin",
             "KC_BOOTSTRAP_ADMIN_PASSWORD": self.password,
+            "KC_BOOTSTRAP_ADMIN_CLIENT_ID": "assay-admin",
+            "KC_BOOTSTRAP_ADMIN_CLIENT_SECRET": self.password,
             "PEERS_CLIENT_SECRET": self.secret,
             "PEERS_USER_PASSWORD": secrets.token_urlsafe(12),
         }
         command = ["bash", str(home / "bin" / "kc.sh"), "start", "--optimized", "--import-realm"]
-        self.issuer = f"{self.base}/realms/peers"
+        self.issuer = f"{self.base}/realms/assay"
         java = output("java", "-version").split('"')[1]
         self.version = f"Keycloak {self.run.keycloak}, Java {java}"
         return command, environment, f"{self.issuer}/.well-known/openid-configuration"
@@ -281,7 +287,7 @@ class Keycloak(Target):
         realm = {"accessTokenLifespan": LIFETIME}
         expect(f"{self.base}/admin/realms/master", send=realm, headers=short, method="PUT")
         bearer = self.administrator()
-        clients = f"{self.base}/admin/realms/peers/clients"
+        clients = f"{self.base}/admin/realms/assay/clients"
         (found,) = ask(f"{clients}?clientId=rs256", headers={"Authorization": bearer}).json()
         client = Operation(f"{clients}/{found['id']}", bearer)
         client.right = lambda answer: answer["clientId"] == "rs256"

@@ -1,11 +1,12 @@
 // The login and the consent of a test: any user name is believed, the password is not looked at.
-// GET /interaction/<uid> shows the form, POST /interaction/<uid> answers it: `login=NAME`, or nothing for consent.
+// GET /interaction/<uid> shows the form, POST /interaction/<uid> answers it: `login=NAME`; for consent, nothing.
 const page = (title, fields) => `<!doctype html>
 <title>${title}</title>
 <form method="post">${fields}<button type="submit">${title}</button></form>
 `;
-const login = page('Log in', '<input name="login" autocomplete="username"><input name="password" type="password">');
-const consent = page('Allow', '');
+const login = page('Log in', `<input type="hidden" name="prompt" value="login">
+<input name="login" autocomplete="username"><input name="password" type="password">`);
+const consent = page('Allow', '<input type="hidden" name="prompt" value="consent">');
 
 async function form(request) {
   let body = '';
