@@ -10,8 +10,15 @@ mod call;
 mod cli;
 mod clock;
 mod echo;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the engine that uses it comes with the plans")
+)]
+mod feed;
 mod histogram;
 mod hit;
+#[expect(dead_code, reason = "the engine that uses it comes with the plans")]
+mod plan;
 #[cfg_attr(
     not(test),
     expect(dead_code, reason = "the engine that uses it comes with the plans")
