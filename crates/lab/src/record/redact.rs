@@ -83,8 +83,22 @@ fn replaced(found: &Captures<'_>, after: &str) -> String {
 /// Takes secrets out of a plan or a target.
 pub(crate) fn table(table: &mut Table, known: &[String]) {
     for (name, value) in table.iter_mut() {
-        let secrecy = Secrecy::of(name);
-        self::value(value, secrecy, known);
+        // What stands under `extract` are places in answers: `cookie = "session"`.
+        if name == "extract" {
+            texts(value, known);
+        } else {
+            self::value(value, Secrecy::of(name), known);
+        }
+    }
+}
+
+/// Takes secrets out of all texts of a value, whatever their names.
+fn texts(value: &mut Value, known: &[String]) {
+    match value {
+        Value::String(string) => *string = text(string, known),
+        Value::Array(items) => items.iter_mut().for_each(|item| texts(item, known)),
+        Value::Table(inner) => inner.iter_mut().for_each(|(_, item)| texts(item, known)),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => {}
     }
 }
 
@@ -221,6 +235,7 @@ mod tests {
             Authorization = "Bearer s3cret-8"
             [step.extract]
             access_token = "json:/access_token"
+            session = { cookie = "sid" }
             [step.password]
             value = "s3cret-9"
         "#;
@@ -239,6 +254,7 @@ mod tests {
             "grant_type=password",
             "Accept: */*",
             "json:/access_token",
+            "sid",
             "\"few\"",
         ] {
             assert!(kept.contains(rest), "{rest} is gone: {kept}");

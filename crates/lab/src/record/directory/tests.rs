@@ -200,7 +200,7 @@ fn a_finished_run_is_read_back_as_it_was() {
     let mut about = about();
     about.notes.push("a note".to_owned());
     about.resources.push(Resource {
-        series: "server cpu".to_owned(),
+        series: "server.cpu".to_owned(),
         unit: "%".to_owned(),
         mean: 50.0,
         max: 99.5,

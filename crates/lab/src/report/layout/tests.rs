@@ -55,7 +55,7 @@ fn run(labels: &[(&str, &str)], steps: &[(&str, u64, u64)]) -> Kept {
         plan: "login".to_owned(),
         target: "local".to_owned(),
         resources: vec![Resource {
-            series: "server cpu".to_owned(),
+            series: "server.cpu".to_owned(),
             unit: "%".to_owned(),
             mean: 91.25,
             max: 99.0,
@@ -165,7 +165,10 @@ Unit: token (one right sample). Each figure is the median of up to 2 runs. Error
         document.contains("| Client Credentials | on          |"),
         "{document}"
     );
-    assert!(document.contains("|           91.2 |"), "{document}");
+    assert!(
+        document.contains("|                     91.2 |"),
+        "{document}"
+    );
     assert!(
         document.contains("| – |") || document.contains(" – |"),
         "{document}"

@@ -48,7 +48,7 @@ fn summary() -> Summary {
         seconds: 30.0,
         rows: vec![row("users/code", Unit::Flow), token],
         resources: vec![Resource {
-            series: "server cpu".to_owned(),
+            series: "server.cpu".to_owned(),
             unit: "%".to_owned(),
             mean: 61.0,
             max: 98.5,
