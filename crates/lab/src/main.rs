@@ -25,6 +25,11 @@ mod plan;
     not(test),
     expect(dead_code, reason = "the engine that uses it comes with the plans")
 )]
+mod plot;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the engine that uses it comes with the plans")
+)]
 mod record;
 mod report;
 mod sample;
@@ -34,6 +39,11 @@ mod sample;
 )]
 mod scenario;
 mod target;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the engine that uses it comes with the plans")
+)]
+mod watch;
 mod watchdog;
 mod wire;
 

@@ -46,7 +46,11 @@ fn repository() -> Vec<File> {
 }
 
 /// A rule, the beginning of a path that may break it, and why that is right.
-const EXCEPTIONS: [(&str, &str, &str); 0] = [];
+const EXCEPTIONS: [(&str, &str, &str); 1] = [(
+    "sql_is_written_in_the_store_only",
+    "crates/lab/src/watch/postgres",
+    "the lab reads the statistics of a database under test, which is nobody's store",
+)];
 
 fn assert_kept(rule: &str, breaches: &[String]) {
     let excepted: Vec<_> = EXCEPTIONS
