@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use super::bootstrap::Interval;
 use super::metric::Better;
+use super::statistics::bootstrap::Interval;
 use super::{Comparison, Line, SideOf, Verdict};
 
 const FORMAT: u32 = 1;

@@ -23,7 +23,7 @@ pub(super) fn render(comparison: &Comparison) -> Result<String, std::fmt::Error>
         let cells = cells(line).map(|cell| escaped(&cell));
         writeln!(out, "| {} |", cells.join(" | "))?;
     }
-    writeln!(out, "\n{}", method(comparison))?;
+    writeln!(out, "\n{}", method(comparison).join(" "))?;
     if !comparison.notes.is_empty() {
         writeln!(out)?;
     }

@@ -2,17 +2,14 @@
 //! side A is what there was, B is what is new, and every ratio and verdict is about B. It must not
 //! know how runs are made: it reads their summaries and nothing else.
 
-mod bootstrap;
 mod figure;
 mod gather;
-mod holm;
 mod json;
 pub(crate) mod judge;
 mod markdown;
 pub(crate) mod metric;
-mod normal;
 pub(crate) mod order;
-mod ranks;
+mod statistics;
 mod summary;
 mod table;
 mod text;
@@ -20,11 +17,12 @@ mod verdict;
 
 use std::path::PathBuf;
 
-use bootstrap::{Interval, ratio_interval};
 use figure::Unit;
 use gather::{Measured, gather};
 use metric::{Better, Metric, USUAL};
-pub(crate) use ranks::repeats_needed;
+use statistics::bootstrap::{Interval, ratio_interval};
+use statistics::ranks;
+pub(crate) use statistics::ranks::repeats_needed;
 pub(crate) use summary::{Summary, Unreadable};
 pub(crate) use verdict::Verdict;
 use verdict::{Decision, Rule, Samples};

@@ -1,7 +1,7 @@
 //! The cells of a comparison, the same for every table that shows it. It must not know how tables are
 //! drawn.
 
-use super::figure::{p_value, show};
+use super::figure::{Unit, p_value, show};
 use super::{Comparison, Line, SideOf};
 
 pub(super) const HEADINGS: [&str; 8] = [
@@ -55,21 +55,23 @@ pub(super) fn about(name: &str, side: &SideOf) -> String {
     )
 }
 
-/// How the figures came to be, in sentences.
-pub(super) fn method(comparison: &Comparison) -> String {
-    let least = if comparison.least > 0.0 {
+/// How the figures came to be, sentence by sentence.
+pub(super) fn method(comparison: &Comparison) -> Vec<String> {
+    let mut sentences = vec![
         format!(
-            " Differences of the medians below {} % count as none.",
-            comparison.least * 100.0
-        )
-    } else {
-        String::new()
-    };
-    format!(
-        "Two-sided Mann-Whitney U test per row, p values corrected for {} rows (Holm); a verdict needs p ≤ {}. \
-         Intervals hold the ratio of the medians at {} % (bootstrap, each row for itself).{least}",
-        comparison.family,
-        comparison.alpha,
-        (1.0 - comparison.alpha) * 100.0,
-    )
+            "Two-sided Mann-Whitney U test per row, p values corrected for {} rows (Holm); a verdict needs p ≤ {}.",
+            comparison.family, comparison.alpha
+        ),
+        format!(
+            "Intervals hold the ratio of the medians at {} (bootstrap, each row for itself).",
+            show(1.0 - comparison.alpha, &Unit::Share)
+        ),
+    ];
+    if comparison.least > 0.0 {
+        sentences.push(format!(
+            "Differences of the medians below {} count as none.",
+            show(comparison.least, &Unit::Share)
+        ));
+    }
+    sentences
 }

@@ -27,7 +27,7 @@ pub(super) fn render(comparison: &Comparison) -> Result<String, std::fmt::Error>
         }
         writeln!(out, "{}", line.trim_end())?;
     }
-    writeln!(out, "\n{}", method(comparison))?;
+    writeln!(out, "\n{}", method(comparison).join("\n"))?;
     for note in &comparison.notes {
         writeln!(out, "Note: {note}.")?;
     }

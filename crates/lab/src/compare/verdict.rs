@@ -7,10 +7,10 @@
 
 use serde::Serialize;
 
-use super::bootstrap::median;
-use super::holm;
 use super::metric::Better;
-use super::ranks::{self, Test};
+use super::statistics::bootstrap::median;
+use super::statistics::holm;
+use super::statistics::ranks::{self, Test};
 
 /// What was measured of one figure: a value per run, by side.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,7 +18,7 @@ pub(crate) struct Interval {
 }
 
 /// None of no values.
-pub(super) fn median(values: &[f64]) -> Option<f64> {
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
     (!values.is_empty()).then(|| middle(&mut values))
 }
@@ -38,7 +38,7 @@ fn middle(values: &mut [f64]) -> f64 {
 
 /// The percentile interval of median(b) / median(a). None where it means nothing: fewer than two
 /// values on a side, or a first side that is not above zero throughout.
-pub(super) fn ratio_interval(a: &[f64], b: &[f64], confidence: f64) -> Option<Interval> {
+pub(crate) fn ratio_interval(a: &[f64], b: &[f64], confidence: f64) -> Option<Interval> {
     if a.len() < 2 || b.len() < 2 || a.iter().any(|value| *value <= 0.0) {
         return None;
     }

@@ -6,8 +6,8 @@
 //! exact for samples of up to 50 values (25 where values are equal), beyond that by the normal
 //! distribution, corrected for ties and for continuity.
 
-use super::float;
 use super::normal::upper_tail;
+use crate::compare::float;
 
 /// The largest sample with an exact p value, without and with equal values.
 const EXACT: usize = 50;
@@ -57,16 +57,16 @@ impl Ranking {
 
 /// What the test found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Test {
+pub(crate) struct Test {
     /// How often a difference at least this large comes of chance alone.
-    pub(super) p: f64,
+    pub(crate) p: f64,
     /// The share of pairs, one value of each sample, in which the second sample has the larger value;
     /// equal values count by half.
-    pub(super) second_larger: f64,
+    pub(crate) second_larger: f64,
 }
 
 /// None where there is nothing to test: a sample is empty, or all values are the same.
-pub(super) fn mann_whitney(a: &[f64], b: &[f64]) -> Option<Test> {
+pub(crate) fn mann_whitney(a: &[f64], b: &[f64]) -> Option<Test> {
     let ranking = Ranking::of(a, b);
     let total = ranking.doubled.len();
     let all_equal = ranking.doubled.first() == ranking.doubled.last();
@@ -128,7 +128,7 @@ fn choose(n: usize, k: usize) -> f64 {
 }
 
 /// The smallest p value that samples of these sizes can have, however far apart they are.
-pub(super) fn smallest_p(a: usize, b: usize) -> f64 {
+pub(crate) fn smallest_p(a: usize, b: usize) -> f64 {
     if a == 0 || b == 0 {
         return 1.0;
     }

@@ -7,14 +7,16 @@
 //! procedure bounds it whatever the dependence between the rows, and rows of one run do depend on
 //! each other: when p50 moves, so does p99. It is never weaker than Bonferroni's.
 
+use crate::compare::float;
+
 /// The adjusted p values, in the order given: a row is significant at `alpha` over the whole family
 /// when its adjusted p value is not above `alpha`.
-pub(super) fn adjust(p_values: &[f64]) -> Vec<f64> {
+pub(crate) fn adjust(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|x, y| p_values[*x].total_cmp(&p_values[*y]));
     let mut adjusted = vec![1.0; p_values.len()];
     let mut highest: f64 = 0.0;
-    let mut left = super::float(p_values.len());
+    let mut left = float(p_values.len());
     for index in order {
         highest = highest.max(left * p_values[index]).min(1.0);
         adjusted[index] = highest;
@@ -51,7 +53,7 @@ mod tests {
         fn adjusted_value_lies_between_its_own_and_bonferronis(
             p_values in prop::collection::vec(0.0..1.0_f64, 1..30),
         ) {
-            let count = crate::compare::float(p_values.len());
+            let count = float(p_values.len());
             for (own, adjusted) in p_values.iter().zip(adjust(&p_values)) {
                 prop_assert!(adjusted >= *own && adjusted <= (own * count).min(1.0) + 1e-12);
             }
