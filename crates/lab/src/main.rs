@@ -76,6 +76,12 @@ fn main() -> ExitCode {
     }
 }
 
+/// A variable of the environment, for the secrets that a plan names.
+#[expect(clippy::disallowed_methods, reason = "only here is it read")]
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
 fn complain(error: &dyn Display, code: u8) -> ExitCode {
     // Without stderr the exit status has to say it alone.
     drop(writeln!(stderr(), "assay: {error}"));

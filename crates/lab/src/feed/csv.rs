@@ -161,7 +161,10 @@ fn read(input: impl Read, size: usize, options: &Csv) -> Result<Table, Fault> {
         let what = "a quote is opened and not closed".to_owned();
         return Err(Fault::Row { what, start });
     }
-    table.values.shrink_to_fit();
+    // Comments and quotes are gone; moving the values is worth it only when much is.
+    if table.values.len() < table.values.capacity() / 4 * 3 {
+        table.values.shrink_to_fit();
+    }
     table.ends.shrink_to_fit();
     Ok(table)
 }

@@ -48,9 +48,10 @@ pub(crate) struct Outside<'a> {
 impl<'a> Outside<'a> {
     /// The environment of the process. Only what a plan lists as `secrets` is asked for.
     pub(crate) fn real(flows: &'a [&'a str]) -> Self {
-        #[expect(clippy::disallowed_methods, reason = "the lab's only reading of it")]
-        let environment: &dyn Fn(&str) -> Option<String> = &|name| std::env::var(name).ok();
-        Self { environment, flows }
+        Self {
+            environment: &crate::environment,
+            flows,
+        }
     }
 }
 
@@ -134,6 +135,16 @@ mod tests {
         "jwks",
     ];
 
+    /// The flows take the parameters that the plan gives them.
+    fn assert_parameters(plan: &Plan) {
+        for flow in plan.populations.iter().flat_map(|p| &p.flows) {
+            if let model::FlowKind::BuiltIn { flow, with } = &flow.kind {
+                let parameters = crate::scenario::parameters::Parameters::parse(flow, with.table());
+                parameters.unwrap_or_else(|fault| panic!("{}: {fault}", plan.name));
+            }
+        }
+    }
+
     #[test]
     fn every_example_is_valid() {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/plans");
@@ -152,6 +163,7 @@ mod tests {
                 let plan = plan.unwrap_or_else(|fault| panic!("{fault}"));
                 assert!(!plan.description.is_empty(), "{}", path.display());
                 assert!(!plan.as_used().contains("secret-of-the-test"));
+                assert_parameters(&plan);
                 seen.insert(plan.name);
             }
         }
