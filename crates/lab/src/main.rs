@@ -17,6 +17,11 @@ mod echo;
     expect(dead_code, reason = "the engine that uses it comes with the plans")
 )]
 mod feed;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the engine that uses it comes with the plans")
+)]
+mod grpc;
 mod histogram;
 mod hit;
 #[expect(dead_code, reason = "the engine that uses it comes with the plans")]
