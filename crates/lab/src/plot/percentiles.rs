@@ -37,7 +37,8 @@ impl PercentileChart {
     pub(crate) fn svg(&self) -> String {
         let lines: Vec<Line> = self.lines.iter().map(by_nines).collect();
         let points = || lines.iter().flat_map(|line| &line.points);
-        let most = points().map(|point| point.0).fold(1.0, f64::max).ceil();
+        // The last label needs some room to its right.
+        let most = points().map(|point| point.0).fold(1.0, f64::max) + 0.2;
         let mut page = Page::default();
         page.text((LEFT, 26.0), "h", Anchor::Start, &self.title);
         let mut top = heading(&mut page, 36.0, "", &self.unit);

@@ -1,3 +1,5 @@
+mod server;
+
 use std::time::Duration;
 
 use super::*;
@@ -9,10 +11,14 @@ use crate::watch::meter::Measure;
     clippy::disallowed_methods,
     reason = "tests have no configuration but this"
 )]
-fn url() -> String {
-    std::env::var("SIGNET_TEST_POSTGRES").unwrap_or_else(|_| {
-        panic!("SIGNET_TEST_POSTGRES is not set: run the tests by `make test`, which sets it")
+fn environment(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| {
+        panic!("{name} is not set: run the tests by `make test`, which sets it")
     })
+}
+
+fn url() -> String {
+    environment("SIGNET_TEST_POSTGRES")
 }
 
 fn source(url: &str, password_env: Option<&str>) -> config::Postgres {
@@ -118,6 +124,44 @@ fn an_absent_extension_is_told() {
         .iter()
         .any(|reading| reading.name == "statements");
     assert!(told != counted, "{:?}", poll.notes);
+}
+
+#[test]
+fn statements_are_counted_exactly_and_without_the_watchers_own() {
+    let server = server::Server::start(&["shared_preload_libraries=pg_stat_statements"]);
+    run(async {
+        let worker = client(&server.url()).await;
+        let install = "CREATE SCHEMA \"Odd place\"; \
+            CREATE EXTENSION pg_stat_statements SCHEMA \"Odd place\"";
+        worker.simple_query(install).await.unwrap();
+        let mut database = database(&server.url());
+        let before = database.poll().await.unwrap();
+        for _ in 0..300 {
+            worker.query("SELECT $1::int4", &[&7]).await.unwrap();
+        }
+        database.poll().await.unwrap();
+        let after = database.poll().await.unwrap();
+        let grown = |name| figure(&after, name) - figure(&before, name);
+        assert!((grown("statements") - 300.0).abs() < 0.5, "{after:?}");
+        assert!((grown("statement_rows") - 300.0).abs() < 0.5, "{after:?}");
+        assert!(grown("statement_time") > 0.0);
+    });
+}
+
+#[test]
+fn an_extension_that_is_not_loaded_is_told() {
+    let server = server::Server::start(&[]);
+    run(async {
+        let worker = client(&server.url()).await;
+        let install = "CREATE EXTENSION pg_stat_statements";
+        worker.simple_query(install).await.unwrap();
+        let poll = database(&server.url()).poll().await.unwrap();
+        let told = poll.notes.iter().any(|note| {
+            note.starts_with("statements are not counted: ")
+                && note.contains("shared_preload_libraries")
+        });
+        assert!(told, "{:?}", poll.notes);
+    });
 }
 
 #[test]
