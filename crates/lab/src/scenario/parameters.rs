@@ -203,3 +203,45 @@ impl Parameters {
         Ok((flow, parameters))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MANUAL: &str = include_str!("../../../../docs/flows.md");
+
+    #[test]
+    fn every_flow_and_every_parameter_is_in_the_manual() {
+        for (flow, groups) in FLOWS {
+            assert!(MANUAL.contains(&format!("`{flow}`")), "{flow}");
+            for parameter in groups.iter().copied().flatten().chain(EVERY) {
+                assert!(MANUAL.contains(&format!("`{parameter}`")), "{parameter}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_plan_leaves_out_has_a_default() {
+        let (flow, parameters) = Parameters::parse("refresh", &toml::Table::new()).unwrap();
+        assert_eq!(flow, "refresh");
+        assert_eq!(parameters.client_id, Template::variable("client_id"));
+        assert_eq!((parameters.judge, parameters.leeway), (Depth::Full, 5));
+        assert!(parameters.fresh && parameters.active && !parameters.replay);
+    }
+
+    #[test]
+    fn a_parameter_of_another_flow_is_refused() {
+        for (flow, parameter, is_taken) in [
+            ("client-credentials", "scope = 'a'", true),
+            ("client-credentials", "username = 'a'", false),
+            ("password", "fresh = false", false),
+            ("authorization-code", "fresh = false", true),
+            ("authorization-code", "verify = true", false),
+            ("clients", "verify = true", true),
+            ("jwks", "judge = 'status'", true),
+        ] {
+            let parsed = Parameters::parse(flow, &toml::from_str(parameter).unwrap());
+            assert_eq!(parsed.is_ok(), is_taken, "{flow} {parameter}");
+        }
+    }
+}

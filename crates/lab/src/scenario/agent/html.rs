@@ -12,6 +12,9 @@ pub(super) enum Token<'a> {
     Text(&'a str),
 }
 
+/// Of the entities that are known.
+const LONGEST_NAME: usize = 10;
+
 /// What no browser looks into for tags.
 const RAW: [&str; 2] = ["script", "style"];
 
@@ -133,16 +136,22 @@ pub(super) fn decode(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
         decoded.push_str(before);
-        let entity = after
-            .split_once(';')
-            .filter(|(name, _)| name.len() <= 10)
-            .and_then(|(name, after)| Some((character(name)?, after)));
+        let entity = split_entity(after).and_then(|(name, after)| Some((character(name)?, after)));
         let (character, after) = entity.unwrap_or(('&', after));
         decoded.push(character);
         rest = after;
     }
     decoded.push_str(rest);
     decoded
+}
+
+/// The name that ends with the next `;`, which is near where it is one.
+fn split_entity(text: &str) -> Option<(&str, &str)> {
+    let end = text
+        .bytes()
+        .take(LONGEST_NAME + 1)
+        .position(|byte| byte == b';')?;
+    Some((&text[..end], &text[end + 1..]))
 }
 
 fn character(name: &str) -> Option<char> {

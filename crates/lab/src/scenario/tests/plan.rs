@@ -179,3 +179,39 @@ realm = "r"
         "the target t has no variable \"port\" to set; it has: base, host, realm"
     );
 }
+
+/// The names of the checks in a source file: the first argument of `wrong`, or the field of a `Wrong`.
+fn checks(text: &str) -> Vec<&str> {
+    let product = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let calls = product
+        .split("wrong(")
+        .chain(product.split("check:"))
+        .skip(1);
+    calls
+        .filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next())
+        .collect()
+}
+
+#[test]
+fn every_check_is_in_the_manual() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manual = std::fs::read_to_string(root.join("../../docs/flows.md")).unwrap();
+    let mut seen = 0;
+    for directory in ["", "judge", "part", "target"] {
+        for entry in std::fs::read_dir(root.join("src/scenario").join(directory)).unwrap() {
+            let path = entry.unwrap().path();
+            let Ok(text) = std::fs::read_to_string(&path) else {
+                continue;
+            };
+            for check in checks(&text) {
+                seen += 1;
+                assert!(
+                    manual.contains(&format!("`{check}`")),
+                    "{check} in {}",
+                    path.display()
+                );
+            }
+        }
+    }
+    assert!(seen > 40, "{seen}");
+}
