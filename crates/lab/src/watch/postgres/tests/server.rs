@@ -1,4 +1,4 @@
-//! A PostgreSQL of a test's own, with settings that the shared one does not have. It must not know what is
+//! A `PostgreSQL` of a test's own, with settings that the shared one does not have. It must not know what is
 //! tested.
 
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ pub(super) struct Server {
     process: Child,
 }
 
-/// PostgreSQL refuses root: then it runs as the user that `make test` names.
+/// `PostgreSQL` refuses root: then it runs as the user that `make test` names.
 fn as_user(program: &str) -> Command {
     let user = environment("SIGNET_TEST_PG_USER");
     let program = format!("{}/{program}", environment("SIGNET_TEST_PG_BIN"));
