@@ -164,6 +164,18 @@ pub(crate) struct Population {
     pub(crate) columns: BTreeSet<String>,
 }
 
+impl Population {
+    /// When none of its passes begins any more, counted from the beginning of the run; `Nanos::MAX` where
+    /// only loops end it.
+    pub(crate) fn end(&self) -> Nanos {
+        let end = match &self.load {
+            Load::Users { schedule, .. } => schedule.end(),
+            Load::Rate { schedule, .. } => schedule.end(),
+        };
+        end.saturating_add(self.delay)
+    }
+}
+
 /// When passes begin.
 #[derive(Clone, Debug)]
 pub(crate) enum Load {

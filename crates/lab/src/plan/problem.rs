@@ -186,8 +186,19 @@ impl Places {
         Problem {
             place: self.at(offset),
             option: option.unwrap_or_default(),
-            what: with_hint(fault.message()),
+            what: with_hint(&without_text(fault.message())),
         }
+    }
+}
+
+/// Says that a text came where none was expected without quoting it: it may be a secret.
+fn without_text(message: &str) -> String {
+    match (
+        message.split_once(": string \""),
+        message.rsplit_once(", expected "),
+    ) {
+        (Some((kind, _)), Some((_, expected))) => format!("{kind}: a text, expected {expected}"),
+        _ => message.to_owned(),
     }
 }
 

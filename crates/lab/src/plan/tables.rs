@@ -240,7 +240,8 @@ tables! {
         url: Option<Template>, "a template; required";
         /// Parameters that are appended to the URL, percent-encoded.
         query: BTreeMap<String, Template>, "a table of templates";
-        /// Headers.
+        /// Headers, but for those that the lab sets itself: `Host`, `Connection`, `Content-Length` and
+        /// `Transfer-Encoding`.
         headers: BTreeMap<String, Template>, "a table of templates";
         /// User name and password of Basic authentication (RFC 7617).
         basic: Vec<Template>, "a list of two templates";
@@ -384,7 +385,10 @@ pub(crate) enum Spacing {
 pub(crate) struct Statuses(pub(crate) Vec<std::ops::RangeInclusive<u16>>);
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a status such as 200, a class such as \"2xx\", or a list of them"
+)]
 enum OneOrMany {
     One(Scalar),
     Many(Vec<Scalar>),

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use http::Method;
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::{HeaderName, Method};
 
 use super::Findings;
 use crate::plan::check::Check;
@@ -14,7 +15,7 @@ use crate::plan::problem::unknown;
 use crate::plan::steps::{Authorization, Body, Step};
 use crate::plan::tables::{FlowTable, StepTable};
 use crate::plan::template::is_name;
-use crate::plan::tree::With;
+use crate::plan::tree::{Tree, With};
 
 /// The flows that others may call by name.
 pub(super) struct Flows<'a> {
@@ -123,7 +124,7 @@ fn step(table: &StepTable, option: &str, findings: &mut Findings) -> Option<Step
     let mut headers = Vec::new();
     for (name, value) in &table.headers {
         let option = format!("{option}.headers.{name}");
-        let name = findings.ok(&option, extract::header(name));
+        let name = findings.ok(&option, header(name));
         headers.extend(name.map(|name| (name, value.clone())));
     }
     let mut extracts = Vec::new();
@@ -154,6 +155,14 @@ fn step(table: &StepTable, option: &str, findings: &mut Findings) -> Option<Step
         think: table.think,
         once: table.once,
     })
+}
+
+fn header(name: &str) -> Result<HeaderName, String> {
+    let name = extract::header(name)?;
+    if [HOST, CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING].contains(&name) {
+        return Err(format!("`{name}` is set by the lab itself"));
+    }
+    Ok(name)
 }
 
 fn method(
@@ -188,6 +197,9 @@ fn authorization(table: &StepTable) -> Result<Option<Authorization>, String> {
 }
 
 fn body(table: &StepTable) -> Result<Body, String> {
+    if matches!(table.json, Some(Tree::Text(_))) {
+        return Err("`json` takes a table or a list; a text goes into `body`".to_owned());
+    }
     let form = (!table.form.is_empty()).then(|| Body::Form(table.form.clone()));
     let json = table.json.clone().map(Body::Json);
     let text = table.body.clone().map(Body::Text);

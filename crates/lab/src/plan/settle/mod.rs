@@ -77,6 +77,11 @@ pub(super) fn settle(
     known.check(&setup, &teardown, &populations, findings);
     check_names_of_flows(&populations, findings);
     let target = target(table.target, findings);
+    check_warmup(table.warmup, &populations, findings);
+    if table.connection.insecure && table.connection.ca_file.is_some() {
+        let what = "expected either `ca_file` or `insecure`, which believes everybody";
+        findings.refuse("connection.insecure", what);
+    }
     findings.forget_repetitions();
     if !findings.problems.is_empty() {
         return None;
@@ -272,6 +277,15 @@ fn mix(
         weights.push(weight);
     }
     (settled.len() == weights.len()).then_some((settled, weights))
+}
+
+/// A run that is all warm-up measures nothing.
+fn check_warmup(Length(warmup): Length, populations: &[Population], findings: &mut Findings) {
+    let ends = populations.iter().map(Population::end);
+    if warmup > 0 && ends.max().is_some_and(|end| end <= warmup) {
+        let what = "the warm-up is as long as the whole run, so nothing would be measured";
+        findings.refuse("warmup", what);
+    }
 }
 
 /// Reports tell flows by their names.

@@ -124,7 +124,7 @@ fn users_with_loops_need_no_time() {
 }
 
 /// What is wrong, and the beginning and a part of the message.
-const WRONG: [(&str, &str, &str); 49] = [
+const WRONG: [(&str, &str, &str); 55] = [
     ("a = ", "p.toml:1:", "expected"),
     ("", "p.toml:1:1: populations: ", "at least one"),
     (
@@ -307,6 +307,36 @@ const WRONG: [(&str, &str, &str); 49] = [
         "p.toml:4:1: ",
         "did you mean `think`?",
     ),
+    (
+        "warmup = '1 s'\nX",
+        "p.toml:1:10: warmup: ",
+        "nothing would be measured",
+    ),
+    (
+        "[connection]\ninsecure = true\nca_file = 'x'\nX",
+        "p.toml:2:12: ",
+        "either `ca_file` or",
+    ),
+    (
+        "STEP = { json = '{}' }",
+        "p.toml:4:",
+        "a text goes into `body`",
+    ),
+    (
+        "STEP = { basic = 'u:hunter2' }",
+        "p.toml:4:",
+        "a text, expected a sequence",
+    ),
+    (
+        "STEP = { headers = { Content-Length = '5' } }",
+        "p.toml:4:",
+        "by the lab itself",
+    ),
+    (
+        "STEP = { check = { status = { a = 1 } } }",
+        "p.toml:4:",
+        "a class such as",
+    ),
     ("STEP = { method = 'get' }", "p.toml:4:", "such as \"GET\""),
     ("STEP = { basic = ['a'] }", "p.toml:4:", "[USER, PASSWORD]"),
     (
@@ -348,6 +378,7 @@ fn what_is_wrong_is_told_with_its_place_and_what_was_expected() {
         let fault = parse(&text).expect_err(&text);
         assert!(fault.starts_with(begins), "{text}\n{fault}");
         assert!(fault.contains(holds), "{text}\n{fault}");
+        assert!(!fault.contains("hunter2"), "{fault}");
     }
 }
 
