@@ -79,7 +79,7 @@ def environment(found):
 
 def commit():
     """The last one that changed the server; not those of documents and results."""
-    server = ["--", "crates/oauth", "crates/guard", "crates/server"]
+    server = ["--", "crates/oauth/src", "crates/guard/src", "crates/server/src"]
     dirty = "-dirty" if output("git", "status", "--porcelain", *server) else ""
     return output("git", "log", "-1", "--format=%h", *server) + dirty
 
