@@ -21,9 +21,14 @@ pub(crate) mod user;
 #[cfg(test)]
 mod tests;
 
-use rand::Rng;
+use std::sync::Arc;
+
+use rand::{Rng, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
 
 use crate::call::Flow;
+use crate::plan::template::Template as Random;
+use crate::plan::user::User;
 use parameters::{BadScenario, Parameters};
 use pass::{Ground, Notes, Part, Pass};
 use target::Target;
@@ -37,6 +42,8 @@ pub(crate) struct Scenario {
     steps: Vec<String>,
     /// Whether passes draw `state`, `nonce` and the like, and may go on with tokens of an earlier pass.
     has_memory: bool,
+    /// The placeholders `${random:…}` of the parameters, by name.
+    randoms: Vec<(String, Random)>,
 }
 
 impl Scenario {
@@ -52,8 +59,10 @@ impl Scenario {
             flow,
             "client-credentials" | "password" | "discovery" | "jwks"
         );
+        let randoms = randoms(flow, &parameters)?;
         Ok(Self {
             has_memory,
+            randoms,
             ..Self::of_parts(Ground::of(target, parameters), parts)
         })
     }
@@ -71,6 +80,7 @@ impl Scenario {
             parts: placed,
             steps,
             has_memory: false,
+            randoms: Vec::new(),
         }
     }
 
@@ -93,7 +103,23 @@ impl Scenario {
             let owner = self.owner(user);
             user.tokens.belong_to(owner);
         }
+        self.draw(&mut notes, draws);
         Box::new(Pass::new(self, user, notes, now))
+    }
+
+    /// What the parameters leave to chance, once for the whole pass.
+    fn draw(&self, notes: &mut Notes, draws: &mut dyn Rng) {
+        if self.randoms.is_empty() {
+            return;
+        }
+        let mut seed = [0; 32];
+        draws.fill_bytes(&mut seed);
+        let mut filler = User::with(ChaCha8Rng::from_seed(seed), Arc::default());
+        for (name, random) in &self.randoms {
+            if let Ok(value) = random.fill(&mut filler) {
+                notes.variables.insert(name.clone(), value);
+            }
+        }
     }
 
     /// Whose tokens a user has: feeds may have made it somebody else since the last pass.
@@ -115,4 +141,18 @@ impl Scenario {
             text(&parameters.username)
         )
     }
+}
+
+fn randoms(
+    flow: &'static str,
+    parameters: &Parameters,
+) -> Result<Vec<(String, Random)>, BadScenario> {
+    let names = parameters.templates().flat_map(template::Template::names);
+    let names = names.filter(|name| name.starts_with("random:"));
+    let random = |name: &str| {
+        let random = Random::parse(&format!("${{{name}}}"));
+        let random = random.map_err(|message| BadScenario::Value { flow, message })?;
+        Ok((name.to_owned(), random))
+    };
+    names.map(random).collect()
 }

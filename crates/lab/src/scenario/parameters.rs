@@ -202,6 +202,20 @@ impl Parameters {
         })?;
         Ok((flow, parameters))
     }
+
+    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
+        let always = [
+            &self.client_id,
+            &self.client_secret,
+            &self.username,
+            &self.password,
+            &self.redirect_uri,
+            &self.post_logout_redirect_uri,
+        ];
+        let given = [&self.scope, &self.audience, &self.prompt, &self.token];
+        let given = given.into_iter().flatten();
+        always.into_iter().chain(given).chain(self.extra.values())
+    }
 }
 
 #[cfg(test)]

@@ -66,6 +66,14 @@ impl Template {
         Ok(Self(pieces))
     }
 
+    /// The names of its variables.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::Text(_) => None,
+            Piece::Variable(name) => Some(name.as_str()),
+        })
+    }
+
     pub(crate) fn render<'a>(&'a self, scope: &Scope<'a>) -> Result<Cow<'a, str>, Wrong> {
         match self.0.as_slice() {
             [] => Ok(Cow::Borrowed("")),

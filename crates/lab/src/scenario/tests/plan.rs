@@ -40,6 +40,11 @@ fn a_parameter_that_is_none_is_named_with_what_was_expected() {
             "expect = ['mfa']",
             &["\"mfa\"", "login, consent"],
         ),
+        (
+            "password",
+            "scope = 'a ${random:dice}'",
+            &["random:dice", "`:uuid`"],
+        ),
         ("refresh", "grant = 'magic'", &["grant", "`password`"]),
     ] {
         let complaint = complaint(flow, parameters);

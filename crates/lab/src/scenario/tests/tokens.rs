@@ -377,3 +377,18 @@ fn documents_are_judged_too() {
         assert_eq!(check(flow, "", fault), expected, "{flow} {fault}");
     }
 }
+
+#[test]
+fn what_is_left_to_chance_is_drawn_once_for_a_pass() {
+    let mut op = Op::new("");
+    let target = target(&mut op);
+    let scope = "scope = 'a device_${random:int:1:1000000}'";
+    let scenario = scenario("client-credentials", scope, &target);
+    let mut sent = std::collections::BTreeSet::new();
+    for seed in [1, 2, 1] {
+        // The answer is judged by the same number that was sent.
+        pass(&scenario, &mut user(), &mut op, seed).unwrap();
+        sent.insert(op.bodies.last().unwrap().clone());
+    }
+    assert_eq!(sent.len(), 2);
+}
