@@ -54,7 +54,7 @@ impl Facts {
 /// The judgement, in words that a report prints.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {
-    /// The generator was not watched.
+    /// The generator was not watched, or too short a time.
     Unknown,
     /// The figures are the target's.
     Free,
@@ -95,7 +95,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown => out.write_str(
-                "It is not known whether the generator limited this run: it was not watched.",
+                "It is not known whether the generator limited this run: it was not watched, or not for long enough.",
             ),
             Self::Free => out.write_str("The generator did not limit this run."),
             Self::Disturbed(stall) => write!(

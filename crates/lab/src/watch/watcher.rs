@@ -26,6 +26,8 @@ use crate::clock::{Clock, Nanos, nanos, seconds};
 
 /// Closer readings would measure little but themselves: the kernel counts processor time in hundredths.
 const CLOSEST: Duration = Duration::from_millis(10);
+/// In nanoseconds; less is but a few hundredths of a second of processor time.
+const SHORTEST_STRETCH: Nanos = 50_000_000;
 /// What a source may take for an answer: a tick, but not too little of it, and not for ever.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -163,6 +165,17 @@ async fn all(
     Rc::into_inner(log).map_or(Ok(()), |log| log.into_inner().close())
 }
 
+/// How long the last stretch must be to be worth a reading: one much shorter than the others has wild
+/// rates, but a run that is over before its second tick has no others.
+fn shortest(readings: u64, every: Nanos) -> Nanos {
+    let half = every / 2;
+    if readings < 2 {
+        half.min(SHORTEST_STRETCH)
+    } else {
+        half
+    }
+}
+
 /// One source and what is remembered of it.
 #[derive(Debug)]
 struct Attendant {
@@ -194,6 +207,7 @@ impl Attendant {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let wait = every.clamp(SHORTEST_WAIT, LONGEST_WAIT);
         let mut last: Option<Nanos> = None;
+        let mut readings: u64 = 0;
         loop {
             let is_last = tokio::select! {
                 biased;
@@ -201,13 +215,13 @@ impl Attendant {
                 _ = stopped.changed() => true,
                 _ = ticks.tick() => false,
             };
-            // A stretch that is much shorter than the others would have wild rates.
             let since = last.map(|last| self.clock.now().saturating_sub(last));
-            let is_short = since.is_some_and(|since| since < nanos(every) / 2);
+            let is_short = since.is_some_and(|since| since < shortest(readings, nanos(every)));
             if is_last && (is_short || self.failed) {
                 return;
             }
             self.tick(wait).await;
+            readings += 1;
             last = Some(self.clock.now());
             if is_last {
                 return;

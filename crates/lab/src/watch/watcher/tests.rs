@@ -99,6 +99,19 @@ fn orders_that_make_no_sense_are_refused_at_the_start() {
     assert!(matches!(every, BadWatch::Every(_)), "{every}");
 }
 
+#[test]
+fn a_run_shorter_than_a_tick_still_has_figures() {
+    let second = 1_000_000_000;
+    for (readings, every, expected) in [
+        (1, second, 50_000_000),
+        (2, second, 500_000_000),
+        (1, 20_000_000, 10_000_000),
+        (9, 20_000_000, 10_000_000),
+    ] {
+        assert_eq!(shortest(readings, every), expected, "{readings} {every}");
+    }
+}
+
 /// A process that is there at first, gone then, and there again.
 #[test]
 #[cfg(target_os = "linux")]
