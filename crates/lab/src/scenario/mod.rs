@@ -26,7 +26,7 @@ use std::sync::Arc;
 use rand::{Rng, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-use crate::call::Flow;
+use crate::call::{Flow, Reply};
 use crate::plan::template::Template as Random;
 use crate::plan::user::User;
 use parameters::{BadScenario, Parameters};
@@ -155,4 +155,10 @@ fn randoms(
         Ok((name.to_owned(), random))
     };
     names.map(random).collect()
+}
+
+/// A digest of the access token in an answer, if there is one: a run that keeps these sees whether any
+/// token was issued twice, and keeps no token.
+pub(crate) fn fingerprint(reply: &Reply) -> Option<u64> {
+    judge::token::fingerprint(reply)
 }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use aws_lc_rs::digest::{SHA256, digest};
 use http::header;
 use serde::Deserialize;
 
@@ -55,6 +56,19 @@ pub(crate) struct Expected<'a> {
 pub(crate) struct Time {
     pub(crate) now: u64,
     pub(crate) leeway: u64,
+}
+
+/// The first 64 bits of the digest of the access token in an answer, if there is one.
+pub(crate) fn fingerprint(reply: &Reply) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct AccessTokenResponse<'a> {
+        #[serde(borrow)]
+        access_token: Cow<'a, str>,
+    }
+    let response: AccessTokenResponse<'_> = serde_json::from_slice(&reply.body).ok()?;
+    let digest = digest(&SHA256, response.access_token.as_bytes());
+    let first = digest.as_ref().first_chunk()?;
+    Some(u64::from_be_bytes(*first))
 }
 
 /// The members and their types.

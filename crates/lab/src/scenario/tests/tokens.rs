@@ -1,7 +1,8 @@
 //! Tokens without a browser: client credentials, password, refresh, introspection, revocation, userinfo.
 
 use super::op::{NOW, Op};
-use super::{pass, scenario, target, user};
+use super::{drive, pass, scenario, target, user};
+use crate::scenario::fingerprint;
 use crate::scenario::jose::vectors::Signer;
 
 /// A flow against a provider with a fault: the check that it fails by, or nothing.
@@ -391,4 +392,25 @@ fn what_is_left_to_chance_is_drawn_once_for_a_pass() {
         sent.insert(op.bodies.last().unwrap().clone());
     }
     assert_eq!(sent.len(), 2);
+}
+
+#[test]
+fn tokens_have_fingerprints_and_other_answers_have_none() {
+    let mut op = Op::new("");
+    let target = target(&mut op);
+    let scenario = scenario("revocation", "", &target);
+    let mut user = user();
+    let mut draws = <rand_chacha::ChaCha8Rng as rand::SeedableRng>::seed_from_u64(1);
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let mut flow = scenario.begin(&mut user, &mut draws, || NOW);
+        let mut answer = |call: &crate::call::Call| {
+            let reply = op.answer(call);
+            seen.push(fingerprint(&reply));
+            reply
+        };
+        drive(flow.as_mut(), &mut answer).unwrap();
+    }
+    let tokens: std::collections::BTreeSet<u64> = seen.iter().copied().flatten().collect();
+    assert_eq!((seen.len(), tokens.len()), (6, 2));
 }
