@@ -200,7 +200,9 @@ impl TryFrom<String> for Verb {
 impl Operation {
     pub(crate) fn build(&self, scope: &Scope<'_>) -> Result<Call, Wrong> {
         let url = self.url.render(scope)?;
-        let url = Url::parse(&url).map_err(|error| wrong("request", format!("{url}: {error}")))?;
+        // Not shown: secrets may have been filled in.
+        let bad = |error| wrong("request", format!("a URL of the target's file: {error}"));
+        let url = Url::parse(&url).map_err(bad)?;
         let mut headers = Vec::new();
         for (name, value) in &self.headers {
             let name = HeaderName::try_from(name.as_str());
