@@ -1,55 +1,27 @@
 //! Assay: a load lab for authorization servers. Whatever speaks HTTP is a target; the lab knows no
 //! server in particular and shares no code with any.
 
-mod alarm;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the engine that uses it comes with the plans")
-)]
 mod call;
-mod cli;
 mod clock;
-#[expect(dead_code, reason = "the engine that uses it comes with the plans")]
+mod commands;
 mod compare;
 mod echo;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the engine that uses it comes with the plans")
-)]
 mod feed;
 #[cfg_attr(
     not(test),
-    expect(dead_code, reason = "the engine that uses it comes with the plans")
+    expect(dead_code, reason = "plans have no steps of gRPC yet")
 )]
 mod grpc;
 mod histogram;
 mod hit;
-#[expect(dead_code, reason = "the engine that uses it comes with the plans")]
 mod plan;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the engine that uses it comes with the plans")
-)]
-mod plot;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the engine that uses it comes with the plans")
-)]
+mod play;
 mod record;
 mod report;
 mod sample;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the engine that uses it comes with the plans")
-)]
 mod scenario;
-mod target;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the engine that uses it comes with the plans")
-)]
+mod timing;
 mod watch;
-mod watchdog;
 mod wire;
 
 use std::fmt::Display;
@@ -58,7 +30,8 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use cli::{Cli, Command};
+use commands::Surroundings;
+use commands::cli::{Cli, Command};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -71,12 +44,28 @@ fn main() -> ExitCode {
         Command::Hit(args) => hit::hit(*args).unwrap_or_else(|error| {
             complain(&error, if error.is_usage() { USAGE } else { FAILED })
         }),
-        Command::Echo(args) => match echo::serve(args.listen, args.sign) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => complain(&error, FAILED),
-        },
+        Command::Echo(args) => {
+            let delays = echo::Delays {
+                fixed: args.delay,
+                stall: args.stall,
+            };
+            match echo::serve(args.listen, args.sign, delays) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => complain(&error, FAILED),
+            }
+        }
         Command::Merge(args) => {
             hit::merge::merge(&args).unwrap_or_else(|error| complain(&error, FAILED))
+        }
+        lab => {
+            let arguments: Vec<String> = std::env::args().collect();
+            let surroundings = Surroundings {
+                environment: &environment,
+                arguments: &arguments,
+            };
+            commands::perform(lab, surroundings).unwrap_or_else(|error| {
+                complain(&error, if error.is_usage() { USAGE } else { FAILED })
+            })
         }
     }
 }

@@ -33,9 +33,6 @@ pub(crate) struct Summary {
     /// Seconds since the epoch.
     #[serde(default)]
     pub(crate) started: f64,
-    /// How long was measured, without the warm-up.
-    #[serde(default)]
-    pub(crate) seconds: f64,
     #[serde(default)]
     pub(crate) rows: Vec<Row>,
     #[serde(default)]
@@ -102,7 +99,6 @@ pub(crate) struct Resource {
     #[serde(default)]
     pub(crate) unit: String,
     pub(crate) mean: Option<f64>,
-    pub(crate) max: Option<f64>,
 }
 
 impl Summary {

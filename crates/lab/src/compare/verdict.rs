@@ -54,6 +54,7 @@ impl Verdict {
     }
 
     /// Whether it says that the sides differ.
+    #[cfg(test)]
     pub(crate) fn is_difference(self) -> bool {
         !matches!(self, Self::NoDifference | Self::TooFewRepeats)
     }

@@ -159,6 +159,7 @@ impl Feeds {
 
     /// A generated or read row by itself, as pairs of column and value, for preparing a target with
     /// the same users and clients that the run will use; `None` beyond the last row.
+    #[cfg(test)]
     pub(crate) fn row(&self, feed: &str, row: u64) -> Option<Vec<(String, String)>> {
         let feed = self.0.iter().find(|found| found.name == feed)?;
         let columns = feed.columns().into_iter().enumerate();
@@ -167,6 +168,7 @@ impl Feeds {
     }
 
     /// How many rows a feed has.
+    #[cfg(test)]
     pub(crate) fn rows(&self, feed: &str) -> Option<u64> {
         let feed = self.0.iter().find(|found| found.name == feed)?;
         Some(feed.rows())

@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
-use crate::target::{BadTarget, Target};
+use crate::wire::target::{BadTarget, Target};
 use crate::wire::trust::{self, BadTrust, Trust};
 
 /// The size of message beyond which clients of gRPC give up unless they are told otherwise.

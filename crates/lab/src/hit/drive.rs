@@ -5,11 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 
-use crate::alarm::Alarm;
 use crate::clock::{Clock, Nanos};
-use crate::hit::pace::{Pace, Step};
 use crate::hit::tally::{Start, Tally};
-use crate::watchdog::{Cut, Slot};
+use crate::timing::alarm::Alarm;
+use crate::timing::pace::{Pace, Step};
+use crate::timing::watchdog::{Cut, Slot};
 use crate::wire::{Answer, Failure, Kind, Link};
 
 /// What the lanes of one thread share during one phase of a run.

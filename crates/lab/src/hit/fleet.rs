@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 
 use crate::hit::board::Board;
 use crate::hit::generator::{Broken, Orders, Part, Place, generate};
-use crate::hit::pace::Share;
 use crate::hit::run::merge_warmup;
 use crate::report::progress::Display;
+use crate::timing::pace::Share;
 
 const DRAW_EVERY: Duration = Duration::from_millis(250);
 

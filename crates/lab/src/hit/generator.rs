@@ -13,12 +13,12 @@ use crate::clock::{Clock, Nanos, nanos, since_epoch, thread_cpu};
 use crate::histogram::Unusable;
 use crate::hit::board::{Board, Progress};
 use crate::hit::drive::{Desk, lane};
-use crate::hit::pace::{Load, Pace, Share, Until};
 use crate::hit::request::Requests;
 use crate::hit::run::{Generator, Protocol, Warmup};
 use crate::hit::tally::Tally;
-use crate::target::Target;
+use crate::timing::pace::{Load, Pace, Share, Until};
 use crate::wire::dial::Dialer;
+use crate::wire::target::Target;
 use crate::wire::{Failure, Http1, Http2, Link, Trunk};
 
 const SHOW_EVERY: Duration = Duration::from_millis(250);

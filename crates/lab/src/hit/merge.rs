@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::cli::MergeArgs;
+use crate::commands::cli::MergeArgs;
 use crate::hit::run::{Run, Unmergeable};
 use crate::hit::{HitError, print};
 use crate::report::json::{self, Unreadable};

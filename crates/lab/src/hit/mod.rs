@@ -6,7 +6,6 @@ mod drive;
 mod fleet;
 mod generator;
 pub(crate) mod merge;
-pub(crate) mod pace;
 pub(crate) mod request;
 pub(crate) mod run;
 pub(crate) mod tally;
@@ -22,17 +21,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 
-use crate::cli::{HitArgs, Warmup};
 use crate::clock::{Nanos, nanos};
+use crate::commands::cli::{HitArgs, Warmup};
 use crate::hit::fleet::Haul;
 use crate::hit::generator::{Broken, Orders};
-use crate::hit::pace::{Load, Until};
 use crate::hit::request::{BadRequest, Bodies, Draft, Requests};
 use crate::hit::run::{About, Protocol, Run};
 use crate::report::json::Unreadable;
 use crate::report::progress::Display;
 use crate::report::{json, text};
-use crate::target::{BadTarget, Target};
+use crate::timing::pace::{Load, Until};
+use crate::wire::target::{BadTarget, Target};
 use crate::wire::trust::{self, BadTrust, Trust};
 
 #[derive(Debug, thiserror::Error)]

@@ -8,7 +8,7 @@ use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
 use http_body_util::Full;
 
-use crate::target::Target;
+use crate::wire::target::Target;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadRequest {

@@ -31,7 +31,7 @@ use toml::de::{DeTable, Deserializer};
 pub(crate) use model::Plan;
 pub(crate) use overrides::Overrides;
 pub(crate) use problem::PlanError;
-pub(crate) use tables::{End, Share};
+pub(crate) use tables::{End, Keep, Protocol, Reuse, Share};
 
 use problem::{Places, Problem};
 use settle::Findings;
@@ -43,16 +43,6 @@ pub(crate) struct Outside<'a> {
     pub(crate) environment: &'a dyn Fn(&str) -> Option<String>,
     /// The names of the flows that are built in.
     pub(crate) flows: &'a [&'a str],
-}
-
-impl<'a> Outside<'a> {
-    /// The environment of the process. Only what a plan lists as `secrets` is asked for.
-    pub(crate) fn real(flows: &'a [&'a str]) -> Self {
-        Self {
-            environment: &crate::environment,
-            flows,
-        }
-    }
 }
 
 impl Plan {

@@ -62,6 +62,16 @@ impl Plan {
         &self.used
     }
 
+    /// Whether it uses flows that are built in, which have to know what the target says of itself.
+    pub(crate) fn uses_flows(&self) -> bool {
+        let populations = self
+            .populations
+            .iter()
+            .flat_map(|population| &population.flows);
+        let mut all = populations.chain(&self.setup).chain(&self.teardown);
+        all.any(|flow| matches!(flow.kind, FlowKind::BuiltIn { .. }))
+    }
+
     /// A text without the plan's secrets: for everything that a run keeps or prints.
     pub(crate) fn redact(&self, text: &str) -> String {
         self.secrets.redact(text)
@@ -227,7 +237,7 @@ impl FlowKind {
     }
 
     /// The names that get a value in a pass.
-    pub(super) fn extracts(&self) -> Vec<&str> {
+    pub(crate) fn extracts(&self) -> Vec<&str> {
         match self {
             Self::BuiltIn { .. } => Vec::new(),
             Self::Steps(steps) => steps.iter().flat_map(Step::extracted).collect(),

@@ -155,6 +155,7 @@ impl Rates {
     }
 
     /// The rate at a time, per second.
+    #[cfg(test)]
     pub(crate) fn rate(&self, at: Nanos) -> f64 {
         let Some(placed) = self.at(at) else {
             return 0.0;
@@ -164,6 +165,7 @@ impl Rates {
     }
 
     /// Arrivals expected until a time: the integral of the rate.
+    #[cfg(test)]
     pub(crate) fn expected(&self, until: Nanos) -> f64 {
         let last = self.placed.iter().rfind(|placed| placed.start <= until);
         last.map_or(0.0, |placed| {
@@ -172,6 +174,7 @@ impl Rates {
         })
     }
 
+    #[cfg(test)]
     fn at(&self, at: Nanos) -> Option<&Placed> {
         let is_in = |p: &&Placed| p.start <= at && at - p.start < p.stretch.length;
         self.placed.iter().find(is_in)

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use rand::{RngExt as _, SeedableRng as _};
+#[cfg(test)]
+use rand::RngExt as _;
+use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 
 /// What all users share: the variables of the plan, its secrets as `env:NAME`, and what the target
@@ -108,18 +110,13 @@ impl User {
         found.map(String::as_str)
     }
 
-    /// Everything that has a value: what all users share, then the user's own in front of it.
-    pub(crate) fn values(&self) -> impl Iterator<Item = (&str, &str)> {
-        let values = self.common.0.iter().chain(&self.own);
-        values.map(|(name, value)| (name.as_str(), value.as_str()))
-    }
-
     /// The random numbers of this user.
     pub(crate) fn random(&mut self) -> &mut ChaCha8Rng {
         &mut self.random
     }
 
     /// A random number from 0 to below 1.
+    #[cfg(test)]
     pub(crate) fn chance(&mut self) -> f64 {
         self.random.random::<f64>()
     }

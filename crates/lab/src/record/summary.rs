@@ -111,7 +111,7 @@ impl Summary {
             rows: rows(books.measured(), checks, length),
             resources: about.resources.clone(),
             warmup: Warmup {
-                seconds: before,
+                seconds: if warmup { before } else { 0.0 },
                 rows: if warmup {
                     rows(books.warmup(), checks, before)
                 } else {

@@ -4,14 +4,10 @@
 pub(crate) mod answers;
 pub(crate) mod grid;
 pub(crate) mod json;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the engine that uses it comes with the plans")
-)]
 pub(crate) mod kept;
 pub(crate) mod layout;
-#[expect(dead_code, reason = "the engine that uses it comes with the plans")]
 pub(crate) mod live;
+pub(crate) mod plot;
 pub(crate) mod progress;
 pub(crate) mod table;
 pub(crate) mod text;

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::clock::{Nanos, nanos, seconds};
 use crate::hit::board::Progress;
-use crate::hit::pace::Until;
+use crate::timing::pace::Until;
 
 /// Without a terminal to redraw a line on, a new line comes this often.
 const LINE_EVERY: Duration = Duration::from_secs(5);

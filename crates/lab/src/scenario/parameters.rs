@@ -138,6 +138,11 @@ impl Default for Parameters {
     }
 }
 
+/// The names of the flows that are built in.
+pub(crate) fn names() -> Vec<&'static str> {
+    FLOWS.iter().map(|(name, _)| *name).collect()
+}
+
 /// Every flow, and the parameters that it takes beside `judge` and `leeway`.
 const FLOWS: [(&str, &[&[&str]]); 12] = [
     ("client-credentials", &[CLIENT, TOKEN]),

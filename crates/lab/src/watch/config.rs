@@ -102,6 +102,12 @@ pub(crate) struct Generator {
     pub(crate) name: String,
 }
 
+impl Default for Generator {
+    fn default() -> Self {
+        Self { name: generator() }
+    }
+}
+
 fn generator() -> String {
     "generator".to_owned()
 }

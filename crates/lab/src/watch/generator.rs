@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::meter::{Measure, Poll, Reading};
-use crate::alarm::Alarm;
 use crate::clock::{Clock, Nanos, thread_cpu};
+use crate::timing::alarm::Alarm;
 
 /// Distance between two beats of a thread: a hundred per second cost nothing and miss no stall that
 /// matters.

@@ -16,7 +16,7 @@ use url::Host;
 
 use super::{Dialled, Failure, Kind};
 use crate::clock::{Clock, Nanos};
-use crate::target::Target;
+use crate::wire::target::Target;
 
 /// An open connection.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use std::task::Poll;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf};
 
 use super::dial::{Dialer, Stream};
-use super::response::Response;
+use super::response::{Kept, Response};
 use super::{Answer, Dialled, Failure, Kind};
 use crate::clock::Nanos;
 use crate::hit::request::Requests;
@@ -18,42 +18,65 @@ use crate::hit::request::Requests;
 const READ_BUFFER: usize = 16 * 1024;
 const CLOSED_EARLY: &str = "connection closed before the answer ended";
 
-/// The lane's own connection, opened when it is needed.
+/// The lane's own connection for one request that is sent again and again.
 #[derive(Debug)]
 pub(crate) struct Http1 {
-    dialer: Rc<Dialer>,
+    line: Line,
     requests: Arc<Requests>,
-    keep_alive: bool,
-    open: Option<Stream>,
-    input: Vec<u8>,
     scratch: Vec<u8>,
 }
 
 impl Http1 {
     pub(crate) fn new(dialer: Rc<Dialer>, requests: Arc<Requests>, keep_alive: bool) -> Self {
         Self {
-            dialer,
+            line: Line::new(dialer, keep_alive),
             requests,
+            scratch: Vec::new(),
+        }
+    }
+
+    pub(crate) async fn exchange(&mut self, ordinal: u64, start: Nanos) -> Result<Answer, Failure> {
+        let message = self.requests.message(ordinal, &mut self.scratch);
+        let response = Response::new(self.requests.method() == http::Method::HEAD);
+        let (answer, _) = self.line.exchange(message, response, start).await?;
+        Ok(answer)
+    }
+}
+
+/// A connection to one place, opened when it is needed.
+#[derive(Debug)]
+pub(crate) struct Line {
+    dialer: Rc<Dialer>,
+    keep_alive: bool,
+    open: Option<Stream>,
+    input: Vec<u8>,
+}
+
+impl Line {
+    pub(crate) fn new(dialer: Rc<Dialer>, keep_alive: bool) -> Self {
+        Self {
+            dialer,
             keep_alive,
             open: None,
             input: vec![0; READ_BUFFER],
-            scratch: Vec::new(),
         }
     }
 
     /// The connection is taken out while a request is on its way and comes back only after a
     /// complete answer, so an abandoned or failed exchange can never leave half an answer behind.
-    pub(crate) async fn exchange(&mut self, ordinal: u64, start: Nanos) -> Result<Answer, Failure> {
+    pub(crate) async fn exchange(
+        &mut self,
+        message: &[u8],
+        mut response: Response,
+        start: Nanos,
+    ) -> Result<(Answer, Option<Kept>), Failure> {
         let clock = self.dialer.clock();
         let (mut stream, dialled) = match self.take_idle().await {
             Some(stream) => (stream, Dialled::default()),
             None => self.dialer.dial(start).await?,
         };
-        let message = self.requests.message(ordinal, &mut self.scratch);
         let sent = send(&mut stream, message).await;
         let wrote = clock.now();
-
-        let mut response = Response::new(self.requests.method() == http::Method::HEAD);
         let mut first = None;
         while !response.is_done() {
             let got = stream.read(&mut self.input).await;
@@ -74,7 +97,7 @@ impl Http1 {
         if self.keep_alive && sent.is_ok() && response.is_reusable() {
             self.open = Some(stream);
         }
-        Ok(Answer {
+        let answer = Answer {
             status: response.status(),
             body: response.body(),
             dialled,
@@ -82,7 +105,8 @@ impl Http1 {
             wait: first - wrote,
             read: ended - first,
             ended,
-        })
+        };
+        Ok((answer, response.into_kept()))
     }
 
     /// The open connection, unless the server closed it (or spoke) while nothing was asked: that is

@@ -14,6 +14,7 @@ use tokio::sync::Mutex;
 use tokio::task::spawn_local;
 
 use super::dial::Dialer;
+use super::response::Kept;
 use super::{Answer, Dialled, Failure, Kind};
 use crate::clock::Nanos;
 use crate::hit::request::Requests;
@@ -33,6 +34,38 @@ impl Trunk {
             dialer,
             sender: Mutex::new(None),
         }
+    }
+
+    /// Sends a request as a stream of the connection and reads the whole answer.
+    pub(crate) async fn exchange(
+        &self,
+        request: http::Request<Full<Bytes>>,
+        mut kept: Option<Kept>,
+        start: Nanos,
+    ) -> Result<(Answer, Option<Kept>), Failure> {
+        let clock = self.dialer.clock();
+        let (mut sender, dialled) = self.sender(start).await?;
+        sender.ready().await.map_err(|error| of_hyper(&error))?;
+        let answer = sender.send_request(request);
+        let wrote = clock.now();
+        let response = answer.await.map_err(|error| of_hyper(&error))?;
+        let first = clock.now();
+        let (head, body) = response.into_parts();
+        if let Some(kept) = &mut kept {
+            kept.headers = head.headers;
+        }
+        let body = drain(body, &mut kept).await?;
+        let ended = clock.now();
+        let answer = Answer {
+            status: head.status.as_u16(),
+            body,
+            dialled,
+            write: wrote - start - dialled.whole,
+            wait: first - wrote,
+            read: ended - first,
+            ended,
+        };
+        Ok((answer, kept))
     }
 
     /// A handle on the connection. The lane that finds it missing opens it, the others wait.
@@ -73,34 +106,24 @@ impl Http2 {
     }
 
     pub(crate) async fn exchange(&mut self, ordinal: u64, start: Nanos) -> Result<Answer, Failure> {
-        let clock = self.trunk.dialer.clock();
-        let (mut sender, dialled) = self.trunk.sender(start).await?;
-        sender.ready().await.map_err(|error| of_hyper(&error))?;
-        let answer = sender.send_request(self.requests.request(ordinal));
-        let wrote = clock.now();
-        let response = answer.await.map_err(|error| of_hyper(&error))?;
-        let first = clock.now();
-        let status = response.status().as_u16();
-        let body = drain(response.into_body()).await?;
-        let ended = clock.now();
-        Ok(Answer {
-            status,
-            body,
-            dialled,
-            write: wrote - start - dialled.whole,
-            wait: first - wrote,
-            read: ended - first,
-            ended,
-        })
+        let request = self.requests.request(ordinal);
+        let (answer, _) = self.trunk.exchange(request, None, start).await?;
+        Ok(answer)
     }
 }
 
-/// Reads the body to its end and counts its bytes.
-async fn drain(mut body: Incoming) -> Result<u64, Failure> {
+/// Reads the body to its end, counts its bytes, and keeps them where somebody wants them.
+async fn drain(mut body: Incoming, kept: &mut Option<Kept>) -> Result<u64, Failure> {
     let mut bytes = 0;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| of_hyper(&error))?;
-        bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+        let Some(data) = frame.data_ref() else {
+            continue;
+        };
+        bytes += data.len() as u64;
+        if let Some(kept) = kept {
+            kept.add(data);
+        }
     }
     Ok(bytes)
 }

@@ -5,6 +5,8 @@ pub(crate) mod dial;
 mod http1;
 mod http2;
 mod response;
+pub(crate) mod session;
+pub(crate) mod target;
 pub(crate) mod trust;
 
 use std::fmt;
@@ -41,9 +43,10 @@ pub(crate) enum Kind {
     Interrupted,
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
+impl Kind {
+    /// Its name in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
             Self::Lookup => "lookup",
             Self::Connect => "connect",
             Self::Tls => "tls",
@@ -53,7 +56,13 @@ impl fmt::Display for Kind {
             Self::Protocol => "protocol",
             Self::Io => "io",
             Self::Interrupted => "interrupted",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
     }
 }
 

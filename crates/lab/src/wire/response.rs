@@ -3,6 +3,7 @@
 
 use std::mem::MaybeUninit;
 
+use http::{HeaderMap, HeaderName, HeaderValue};
 use httparse::{Header, Status};
 
 /// Response heads, chunk lines and trailers beyond this are refused, so that a broken server
@@ -38,10 +39,48 @@ enum Part {
     Done,
 }
 
+/// What is kept of a response, beyond its numbers, for somebody who judges it.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+    /// How much of the body is kept; the rest is only counted.
+    limit: usize,
+}
+
+impl Kept {
+    /// Nothing yet, and at most `limit` bytes of the body later.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        let room = self.limit.saturating_sub(self.body.len());
+        self.body.extend_from_slice(&bytes[..room.min(bytes.len())]);
+    }
+
+    fn take_headers(&mut self, headers: &[Header<'_>]) {
+        self.headers.clear();
+        for header in headers {
+            // What is no valid header cannot be judged; framing has looked at what matters.
+            if let (Ok(name), Ok(value)) = (
+                HeaderName::from_bytes(header.name.as_bytes()),
+                HeaderValue::from_bytes(header.value),
+            ) {
+                self.headers.append(name, value);
+            }
+        }
+    }
+}
+
 /// One response in the making.
 #[derive(Debug)]
 pub(crate) struct Response {
     part: Part,
+    kept: Option<Kept>,
     /// The beginning of a head or line whose end has not arrived.
     held: Vec<u8>,
     answers_head: bool,
@@ -55,12 +94,23 @@ impl Response {
     pub(crate) fn new(answers_head: bool) -> Self {
         Self {
             part: Part::Head,
+            kept: None,
             held: Vec::new(),
             answers_head,
             status: 0,
             body: 0,
             reusable: false,
         }
+    }
+
+    /// Keeps the headers and the beginning of the body.
+    pub(crate) fn keeping(mut self, kept: Kept) -> Self {
+        self.kept = Some(kept);
+        self
+    }
+
+    pub(crate) fn into_kept(self) -> Option<Kept> {
+        self.kept
     }
 
     pub(crate) fn status(&self) -> u16 {
@@ -135,16 +185,20 @@ impl Response {
         Ok(used)
     }
 
-    /// Counts body bytes without keeping them.
+    /// Counts body bytes, and keeps them where somebody wants them.
     fn skim(&mut self, bytes: &[u8], left: u64, more: fn(u64) -> Part, then: Part) -> usize {
         let here = left.min(bytes.len() as u64);
         self.body = self.body.saturating_add(here);
+        let used = usize::try_from(here).unwrap_or(bytes.len());
+        if let Some(kept) = &mut self.kept {
+            kept.add(&bytes[..used]);
+        }
         self.part = if here == left {
             then
         } else {
             more(left - here)
         };
-        usize::try_from(here).unwrap_or(bytes.len())
+        used
     }
 
     fn head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
@@ -167,6 +221,9 @@ impl Response {
             _ => {}
         }
         self.status = status;
+        if let Some(kept) = &mut self.kept {
+            kept.take_headers(head.headers);
+        }
         let framing = Framing::of(head.headers, head.version == Some(1))?;
         self.reusable = framing.keeps_open;
         let bodiless = self.answers_head || matches!(status, 204 | 304);

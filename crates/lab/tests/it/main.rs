@@ -8,5 +8,6 @@ mod echo;
 mod failures;
 mod lab;
 mod open;
+mod runs;
 mod secure;
 mod stub;

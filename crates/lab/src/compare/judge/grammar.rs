@@ -102,10 +102,6 @@ impl<'a> Reader<'a> {
         reader
     }
 
-    pub(super) fn text(&self) -> &'a str {
-        self.text
-    }
-
     pub(super) fn peek(&self) -> Token<'a> {
         self.token
     }

@@ -133,7 +133,7 @@ fn seconds_tell_counts_errors_and_percentiles() {
     let windows = books.windows().all();
     let first = &windows[&0];
     assert_eq!(
-        (first.count, first.errors, first.server_errors),
+        (first.count, first.errors, first.server_errors()),
         (101, 1, 1)
     );
     assert!(first.quantile(0.5).abs_diff(2 * MS) < MS / 20);

@@ -15,8 +15,12 @@ pub(crate) struct Window {
     pub(crate) count: u64,
     /// Wrong answers and failures.
     pub(crate) errors: u64,
-    /// Answers with a status of 500 or more.
-    pub(crate) server_errors: u64,
+    /// Wrong answers alone.
+    pub(crate) wrong: u64,
+    /// Answers by the first digit of their status: 1xx first.
+    pub(crate) classes: [u64; 5],
+    /// Of the response times.
+    pub(crate) sum: u128,
     /// How many of the count were warm-up.
     pub(crate) warm: u64,
     /// Response times of answers: (cell, count), ascending.
@@ -24,6 +28,18 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// Answers with a status of 500 or more.
+    #[cfg(test)]
+    pub(crate) fn server_errors(&self) -> u64 {
+        self.classes[4]
+    }
+
+    /// The mean response time of the answers; zero without answers.
+    pub(crate) fn mean(&self) -> Nanos {
+        let answers = u128::from(self.classes.iter().sum::<u64>());
+        Nanos::try_from(self.sum / answers.max(1)).unwrap_or(Nanos::MAX)
+    }
+
     /// The response time that this share of the answers did not exceed, within 2 %; zero without
     /// answers.
     pub(crate) fn quantile(&self, share: f64) -> Nanos {
@@ -46,7 +62,11 @@ impl Window {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.errors += other.errors;
-        self.server_errors += other.server_errors;
+        self.wrong += other.wrong;
+        self.sum += other.sum;
+        for (mine, theirs) in self.classes.iter_mut().zip(other.classes) {
+            *mine += theirs;
+        }
         self.warm += other.warm;
         let mut all: BTreeMap<u16, u32> = self.cells.iter().copied().collect();
         for (cell, count) in &other.cells {
@@ -97,6 +117,7 @@ impl Open {
             Outcome::Right { status } => status,
             Outcome::Wrong { status, .. } => {
                 window.errors += 1;
+                window.wrong += 1;
                 status
             }
             Outcome::Failed(_) => {
@@ -104,8 +125,11 @@ impl Open {
                 return;
             }
         };
-        window.server_errors += u64::from(status >= 500);
-        let cell = cells::cell(sample.end.saturating_sub(sample.due));
+        let class = usize::from(status / 100).clamp(1, 5) - 1;
+        window.classes[class] += 1;
+        let response = sample.end.saturating_sub(sample.due);
+        window.sum += u128::from(response);
+        let cell = cells::cell(response);
         if let Some(count) = self.cells.get_mut(usize::from(cell)) {
             *count = count.saturating_add(1);
         }

@@ -117,6 +117,7 @@ impl Recorder {
     }
 
     /// Why the run has to stop, if it has to.
+    #[cfg(test)]
     pub(crate) fn failure(&self) -> Option<RecordError> {
         self.queue.lock().failed.clone()
     }

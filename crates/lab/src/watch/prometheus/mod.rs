@@ -16,8 +16,8 @@ use hyper_util::rt::TokioIo;
 use super::config::{self, BadSource};
 use super::meter::Poll;
 use crate::clock::Clock;
-use crate::target::Target;
 use crate::wire::dial::Dialer;
+use crate::wire::target::Target;
 use crate::wire::trust::{self, Trust};
 use parse::Exposition;
 

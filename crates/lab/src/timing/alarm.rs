@@ -3,7 +3,8 @@
 //! due.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 use std::future::poll_fn;
 use std::io;
 use std::task::{Poll, Waker};
@@ -12,13 +13,40 @@ use tokio::sync::Notify;
 
 use crate::clock::{Clock, Nanos};
 
+#[derive(Debug)]
+struct Waiter {
+    due: Nanos,
+    waker: Waker,
+}
+
+impl PartialEq for Waiter {
+    fn eq(&self, other: &Self) -> bool {
+        self.due == other.due
+    }
+}
+
+impl Eq for Waiter {}
+
+impl PartialOrd for Waiter {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiter {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.due.cmp(&other.due)
+    }
+}
+
 /// Lanes that wait, in the order of their due times.
 #[derive(Debug)]
 pub(crate) struct Alarm {
     clock: Clock,
     timer: Timer,
-    waiting: RefCell<VecDeque<(Nanos, Waker)>>,
-    added: Notify,
+    waiting: RefCell<BinaryHeap<Reverse<Waiter>>>,
+    /// Somebody waits for an earlier moment than everybody before.
+    earlier: Notify,
     released: Cell<bool>,
 }
 
@@ -28,13 +56,12 @@ impl Alarm {
             clock,
             timer: Timer::new()?,
             waiting: RefCell::default(),
-            added: Notify::new(),
+            earlier: Notify::new(),
             released: Cell::new(false),
         })
     }
 
     /// Waits until `due`. True when it is due; false when everybody was released before that.
-    /// Callers come with due times that never decrease.
     pub(crate) async fn at(&self, due: Nanos) -> bool {
         let mut queued = false;
         poll_fn(|context| {
@@ -55,23 +82,27 @@ impl Alarm {
 
     fn add(&self, due: Nanos, waker: Waker) {
         let mut waiting = self.waiting.borrow_mut();
-        waiting.push_back((due, waker));
-        if waiting.len() == 1 {
-            self.added.notify_one();
+        let is_first = waiting.peek().is_none_or(|Reverse(first)| due < first.due);
+        waiting.push(Reverse(Waiter { due, waker }));
+        if is_first {
+            self.earlier.notify_one();
         }
     }
 
     /// Wakes every lane when it is due. Runs as long as lanes may wait.
     pub(crate) async fn run(&self) -> io::Result<()> {
         loop {
-            let first = self.waiting.borrow().front().map(|(due, _)| *due);
+            let first = self.waiting.borrow().peek().map(|Reverse(first)| first.due);
             let Some(due) = first else {
-                self.added.notified().await;
+                self.earlier.notified().await;
                 continue;
             };
             let now = self.clock.now();
             if due > now {
-                self.timer.wait(due - now).await?;
+                tokio::select! {
+                    waited = self.timer.wait(due - now) => waited?,
+                    () = self.earlier.notified() => continue,
+                }
             }
             self.wake(self.clock.now());
         }
@@ -85,9 +116,12 @@ impl Alarm {
 
     fn wake(&self, now: Nanos) {
         let mut waiting = self.waiting.borrow_mut();
-        while waiting.front().is_some_and(|(due, _)| *due <= now) {
-            if let Some((_, waker)) = waiting.pop_front() {
-                waker.wake();
+        while waiting
+            .peek()
+            .is_some_and(|Reverse(first)| first.due <= now)
+        {
+            if let Some(Reverse(first)) = waiting.pop() {
+                first.waker.wake();
             }
         }
     }

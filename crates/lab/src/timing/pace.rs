@@ -6,6 +6,8 @@
 //! queue and its wait counts; when the queue is full the arrival is dropped and the drop counts.
 
 use std::collections::VecDeque;
+use std::fmt;
+use std::iter::Peekable;
 
 use crate::clock::Nanos;
 
@@ -44,9 +46,32 @@ pub(crate) enum Step {
     Stop,
 }
 
+type Arrivals = Box<dyn Iterator<Item = (u64, Nanos)>>;
+
+/// When arrivals are due.
+enum Timetable {
+    /// Whenever somebody asks.
+    Now,
+    /// At a constant rate per second.
+    Rate(f64),
+    /// By a list of this share's arrivals, in order.
+    Listed(Peekable<Arrivals>),
+}
+
+impl fmt::Debug for Timetable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Now => f.write_str("Now"),
+            Self::Rate(rate) => write!(f, "Rate({rate})"),
+            Self::Listed(_) => f.write_str("Listed(…)"),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Pace {
-    load: Load,
+    timetable: Timetable,
+    backlog: usize,
     until: Until,
     share: Share,
     planned: u64,
@@ -57,8 +82,31 @@ pub(crate) struct Pace {
 
 impl Pace {
     pub(crate) fn new(load: Load, until: Until, share: Share) -> Self {
+        match load {
+            Load::Closed => Self::of(Timetable::Now, 0, until, share),
+            Load::Open {
+                per_second,
+                backlog,
+            } => Self::of(Timetable::Rate(per_second), backlog, until, share),
+        }
+    }
+
+    /// An open load of listed arrivals: their ordinals over all shares and when they are due, which
+    /// never decreases. Only those of this share are listed.
+    pub(crate) fn listed(arrivals: Arrivals, backlog: usize, until: Until) -> Self {
+        let alone = Share { index: 0, of: 1 };
+        Self::of(
+            Timetable::Listed(arrivals.peekable()),
+            backlog,
+            until,
+            alone,
+        )
+    }
+
+    fn of(timetable: Timetable, backlog: usize, until: Until, share: Share) -> Self {
         Self {
-            load,
+            timetable,
+            backlog,
             until,
             share,
             planned: 0,
@@ -76,7 +124,7 @@ impl Pace {
         }
         match self.upcoming(now) {
             Some((ordinal, due)) => {
-                self.planned += 1;
+                self.take();
                 Step::Send { ordinal, due }
             }
             None => Step::Stop,
@@ -100,12 +148,12 @@ impl Pace {
     /// Puts every arrival that became due since the last call in the queue. Lanes take from the
     /// queue only in [`Self::step`], which admits first, so doing this late changes nothing.
     fn admit(&mut self, now: Nanos) {
-        let Load::Open { backlog, .. } = self.load else {
+        if matches!(self.timetable, Timetable::Now) {
             return;
-        };
+        }
         while let Some((ordinal, due)) = self.upcoming(now).filter(|(_, due)| *due <= now) {
-            self.planned += 1;
-            if self.waiting.len() < backlog.max(1) {
+            self.take();
+            if self.waiting.len() < self.backlog.max(1) {
                 self.waiting.push_back((ordinal, due));
             } else {
                 self.dropped += 1;
@@ -113,15 +161,24 @@ impl Pace {
         }
     }
 
+    /// What was upcoming is no longer.
+    fn take(&mut self) {
+        self.planned += 1;
+        if let Timetable::Listed(arrivals) = &mut self.timetable {
+            arrivals.next();
+        }
+    }
+
     /// The first request that is neither sent, nor waiting, nor dropped.
-    fn upcoming(&self, now: Nanos) -> Option<(u64, Nanos)> {
+    fn upcoming(&mut self, now: Nanos) -> Option<(u64, Nanos)> {
         if self.stopped {
             return None;
         }
         let ordinal = self.planned * self.share.of + self.share.index;
-        let due = match self.load {
-            Load::Closed => now,
-            Load::Open { per_second, .. } => due_at(ordinal, per_second),
+        let (ordinal, due) = match &mut self.timetable {
+            Timetable::Now => (ordinal, now),
+            Timetable::Rate(per_second) => (ordinal, due_at(ordinal, *per_second)),
+            Timetable::Listed(arrivals) => *arrivals.peek()?,
         };
         let within = match self.until {
             Until::Count(count) => ordinal < count,
