@@ -174,6 +174,8 @@ pub enum ClientSecret {
     Digest(crate::secret::Digest),
     /// A slow hash in its textual form (`$2b$…`, `$argon2id$…`, `$pbkdf2-sha256$…`).
     Hash(String),
+    /// A slow hash that another server made, in the same form: made anew here when its secret is used.
+    Imported(String),
     /// The secret itself, sealed with the cluster key: only for `client_secret_jwt`.
     Sealed(Vec<u8>),
 }

@@ -32,8 +32,10 @@ pub enum ErrorCode {
     InvalidRedirectUri,
     /// There is nothing of this name (admin interface).
     NotFound,
-    /// The name is taken, or the thing changed meanwhile (admin interface).
+    /// The name is taken, or the thing is not in a state for this (admin interface).
     Conflict,
+    /// The thing is not what the caller saw: `If-Match` says so (RFC 9110 §13.1.1).
+    PreconditionFailed,
     /// The path exists, the method does not.
     MethodNotAllowed,
     /// The body is larger than this endpoint takes.
@@ -50,7 +52,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All codes, for tables and documents.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -65,6 +67,7 @@ impl ErrorCode {
         Self::InvalidRedirectUri,
         Self::NotFound,
         Self::Conflict,
+        Self::PreconditionFailed,
         Self::MethodNotAllowed,
         Self::PayloadTooLarge,
         Self::UnsupportedMediaType,
@@ -90,6 +93,7 @@ impl ErrorCode {
             Self::InvalidRedirectUri => "invalid_redirect_uri",
             Self::NotFound => "not_found",
             Self::Conflict => "conflict",
+            Self::PreconditionFailed => "precondition_failed",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::PayloadTooLarge => "payload_too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",
@@ -117,6 +121,7 @@ impl ErrorCode {
             Self::MethodNotAllowed => 405,
             Self::RequestTimeout => 408,
             Self::Conflict => 409,
+            Self::PreconditionFailed => 412,
             Self::PayloadTooLarge => 413,
             Self::UnsupportedMediaType => 415,
             Self::ServerError => 500,

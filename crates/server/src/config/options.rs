@@ -203,8 +203,9 @@ options! {
 
     /// Secrets of clients. Those that the server makes are random and need none of this.
     "secrets" pub struct Secrets {
-        /// The slow hash for secrets that a person chose, and what it costs. Hashes made by other
-        /// servers or with other costs stay valid as they are.
+        /// The slow hash for secrets that a person chose, and what it costs. An imported hash that
+        /// was made in another way is made anew in this one when its secret is first used; a client's
+        /// own `secret_hash` stays.
         hash: SecretHash = SecretHash::default();
         /// `on`: after the slow hash of a secret was verified once, a fast keyed digest in memory
         /// answers for it until the secret changes. `off`: every request pays the slow hash.
@@ -251,7 +252,7 @@ options! {
         /// Time that requests have to end after SIGTERM. Less than what the supervisor grants
         /// before SIGKILL, which is 30 seconds in Kubernetes.
         drain_timeout: u64 = 25, 0..=3_600;
-        /// Connections that are open at a time, on each listener; the next ones wait.
+        /// Connections that are open at a time, on each listener; further ones are closed at once.
         connections: usize = 10_000, 1..=1_000_000;
     }
 

@@ -14,7 +14,7 @@ use signet_oauth::time::Timestamp;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{Failure, Fault, operate};
+use super::{Failure, Fault, clients, operate};
 use crate::app::App;
 use crate::cache::CachedClient;
 use crate::hashing::{self, Origin};
@@ -81,7 +81,7 @@ async fn by_secret(
     unexpired(&client, now)?;
     let right = match &client.client.secret {
         ClientSecret::Digest(digest) => *digest == secret.digest(),
-        ClientSecret::Hash(hash) => {
+        ClientSecret::Hash(hash) | ClientSecret::Imported(hash) => {
             app.verified.knows(id, hash, secret)
                 || slow(app, &client, hash.clone(), secret.clone(), address).await?
         }
@@ -126,10 +126,30 @@ async fn slow(
         if right {
             app.hashing.succeeded(&origin);
             app.verified.remember(id, &hash, &secret);
+            renew(app, client, &secret).await;
         }
         Ok::<_, Failure>(right)
     };
     flight.get_or_try_init(check).await.copied()
+}
+
+/// A hash that another server made goes once its secret is known. The request has had its answer
+/// whether or not that works; the next first use tries again.
+async fn renew(app: &App, client: &CachedClient, secret: &Secret) {
+    let ClientSecret::Imported(hash) = &client.client.secret else {
+        return;
+    };
+    if hashing::is_made_by(hash, app.policy.secret_hash) {
+        return;
+    }
+    let id = &client.client.id;
+    match clients::renew_hash(app, &client.client, secret).await {
+        Ok(Some(renewed)) => app.verified.remember(id, &renewed, secret),
+        Ok(None) => {}
+        Err(failure) => {
+            tracing::debug!(client = %id, ?failure, "an imported hash could not be made anew");
+        }
+    }
 }
 
 async fn by_assertion(

@@ -5,7 +5,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use signet_oauth::client::{AuthMethod, Client, ClientSecret};
 use signet_oauth::ids::ClientId;
 use signet_oauth::jose::JwkSet;
-use signet_oauth::secret::Secret;
+use signet_oauth::secret::{Digest, Secret};
 use signet_oauth::{Error, ErrorCode};
 use std::sync::Arc;
 
@@ -64,9 +64,9 @@ pub fn draw_id(app: &App) -> Result<ClientId, Failure> {
 /// Creates a client. A taken id is `conflict`.
 pub async fn create(app: &App, draft: Draft) -> Result<Registered, Failure> {
     let now = app.clock.now();
-    let (secret, told) = secret_for(app, &draft, &ClientSecret::None).await?;
+    let kept = secret_for(app, &draft, &ClientSecret::None).await?;
     let client = Client {
-        secret,
+        secret: kept.secret,
         created_at: now,
         updated_at: now,
         ..draft.client
@@ -78,10 +78,36 @@ pub async fn create(app: &App, draft: Draft) -> Result<Registered, Failure> {
     match app.store.create_client(client, attempt).await? {
         Created::Done { client, .. } => Ok(Registered {
             client: *client,
-            secret: told,
+            secret: kept.told,
         }),
         Created::Exists => Err(conflict("a client of this id exists", "client_exists")),
     }
+}
+
+/// Which versions of a client a request is meant for (`If-Match`, RFC 9110 §13.1.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// Whichever there is.
+    Any,
+    /// One of these.
+    Versions(Vec<u64>),
+}
+
+impl Expected {
+    fn check(&self, present: &Client) -> Result<(), Error> {
+        match self {
+            Self::Versions(versions) if !versions.contains(&present.version) => Err(stale()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn stale() -> Error {
+    Error::new(
+        ErrorCode::PreconditionFailed,
+        "the client changed meanwhile: read it again",
+        "client_version",
+    )
 }
 
 /// One client, as it is in memory.
@@ -97,45 +123,45 @@ pub async fn list(app: &App, page: Page) -> Result<Vec<Client>, Failure> {
 }
 
 /// Changes a client: `change` makes the new description from the present one. It is called again
-/// when somebody else wrote meanwhile, unless the caller named the `version` that it saw.
+/// when somebody else wrote meanwhile, unless that made it a version that was not `expected`.
 pub async fn update(
     app: &App,
     id: &ClientId,
-    version: Option<u64>,
+    expected: &Expected,
     change: impl Fn(&Client) -> Result<Draft, Error> + Send + Sync,
 ) -> Result<Registered, Failure> {
     for _ in 0..ATTEMPTS {
-        let present = app
-            .store
-            .find_client(id)
-            .await?
-            .value
-            .ok_or_else(|| not_found("client"))?;
-        if version.is_some_and(|version| version != present.version) {
-            return Err(conflict(
-                "the client changed meanwhile: read it again",
-                "client_version",
-            ));
-        }
+        let present = stored(app, id, expected).await?;
         let draft = change(&present)?;
-        let (secret, told) = secret_for(app, &draft, &present.secret).await?;
-        let ends = secret != present.secret || (present.enabled && !draft.client.enabled);
+        let kept = secret_for(app, &draft, &present.secret).await?;
+        let ends = kept.is_another || (present.enabled && !draft.client.enabled);
         let client = Client {
-            secret,
+            secret: kept.secret,
             ..draft.client
         };
         if let Some(done) = write(app, present, client, ends).await? {
             return Ok(Registered {
                 client: *done,
-                secret: told,
+                secret: kept.told,
             });
         }
     }
     Err(Fault::passing("client: lost every race for the row").into())
 }
 
+async fn stored(app: &App, id: &ClientId, expected: &Expected) -> Result<Client, Failure> {
+    let found = app.store.find_client(id).await?.value;
+    let present = found.ok_or_else(|| not_found("client"))?;
+    expected.check(&present)?;
+    Ok(present)
+}
+
 /// Gives a client a new generated secret. Tokens issued before are dead.
-pub async fn rotate_secret(app: &App, id: &ClientId) -> Result<Registered, Failure> {
+pub async fn rotate_secret(
+    app: &App,
+    id: &ClientId,
+    expected: &Expected,
+) -> Result<Registered, Failure> {
     let renew = |present: &Client| {
         if !present.auth_method.has_secret() {
             return Err(Error::new(
@@ -154,23 +180,18 @@ pub async fn rotate_secret(app: &App, id: &ClientId) -> Result<Registered, Failu
         })
     };
     for _ in 0..ATTEMPTS {
-        let present = app
-            .store
-            .find_client(id)
-            .await?
-            .value
-            .ok_or_else(|| not_found("client"))?;
+        let present = stored(app, id, expected).await?;
         let draft = renew(&present)?;
-        let (secret, told) = secret_for(app, &draft, &ClientSecret::None).await?;
+        let kept = secret_for(app, &draft, &ClientSecret::None).await?;
         let client = Client {
-            secret,
+            secret: kept.secret,
             secret_expires_at: None,
             ..draft.client
         };
         if let Some(done) = write(app, present, client, true).await? {
             return Ok(Registered {
                 client: *done,
-                secret: told,
+                secret: kept.told,
             });
         }
     }
@@ -178,14 +199,9 @@ pub async fn rotate_secret(app: &App, id: &ClientId) -> Result<Registered, Failu
 }
 
 /// Ends every token that was issued to the client so far.
-pub async fn end_tokens(app: &App, id: &ClientId) -> Result<Client, Failure> {
+pub async fn end_tokens(app: &App, id: &ClientId, expected: &Expected) -> Result<Client, Failure> {
     for _ in 0..ATTEMPTS {
-        let present = app
-            .store
-            .find_client(id)
-            .await?
-            .value
-            .ok_or_else(|| not_found("client"))?;
+        let present = stored(app, id, expected).await?;
         let same = present.clone();
         if let Some(done) = write(app, present, same, true).await? {
             return Ok(*done);
@@ -195,11 +211,33 @@ pub async fn end_tokens(app: &App, id: &ClientId) -> Result<Client, Failure> {
 }
 
 /// Deletes a client. Its tokens are dead, also if a client of the same id is created later.
-pub async fn delete(app: &App, id: &ClientId) -> Result<(), Failure> {
-    match app.store.delete_client(id, app.longest_until()).await? {
+pub async fn delete(app: &App, id: &ClientId, expected: &Expected) -> Result<(), Failure> {
+    let version = match expected {
+        Expected::Any => None,
+        Expected::Versions(_) => Some(stored(app, id, expected).await?.version),
+    };
+    let until = app.longest_until();
+    match app.store.delete_client(id, version, until).await? {
         Deleted::Done { .. } => Ok(()),
+        Deleted::Stale => Err(stale().into()),
         Deleted::Missing => Err(not_found("client")),
     }
+}
+
+/// Hashes a secret that was right anew in the configured way, in the place of a hash that another
+/// server made; the new hash. `None`: somebody else changed the client first. Ends no token.
+pub async fn renew_hash(
+    app: &App,
+    client: &Client,
+    secret: &Secret,
+) -> Result<Option<String>, Failure> {
+    let renewed = hash(app, secret.clone(), app.policy.secret_hash).await?;
+    let client_now = Client {
+        secret: ClientSecret::Hash(renewed.clone()),
+        ..client.clone()
+    };
+    let written = write(app, client.clone(), client_now, false).await?;
+    Ok(written.map(|_| renewed))
 }
 
 async fn write(
@@ -263,75 +301,163 @@ fn validate(client: &Client) -> Result<(), Error> {
     Ok(())
 }
 
-/// The secret to keep, and the one to tell where it was generated.
-async fn secret_for(
-    app: &App,
-    draft: &Draft,
-    present: &ClientSecret,
-) -> Result<(ClientSecret, Option<Secret>), Failure> {
+/// What becomes of a client's secret.
+struct Kept {
+    /// The form that is stored.
+    secret: ClientSecret,
+    /// The secret itself, where it was generated now.
+    told: Option<Secret>,
+    /// It is not the secret that the client had, so tokens that it got end.
+    is_another: bool,
+}
+
+impl Kept {
+    fn same(secret: ClientSecret) -> Self {
+        Self {
+            secret,
+            told: None,
+            is_another: false,
+        }
+    }
+
+    fn another(secret: ClientSecret) -> Self {
+        Self {
+            secret,
+            told: None,
+            is_another: true,
+        }
+    }
+}
+
+async fn secret_for(app: &App, draft: &Draft, present: &ClientSecret) -> Result<Kept, Failure> {
     let client = &draft.client;
-    let refuse = |description: &'static str, reason: &'static str| {
-        Error::new(ErrorCode::InvalidClientMetadata, description, reason)
-    };
+    let signs = client.auth_method == AuthMethod::ClientSecretJwt;
     if !client.auth_method.has_secret() {
         return match draft.secret {
-            SecretChoice::Unsaid => Ok((ClientSecret::None, None)),
+            SecretChoice::Unsaid => Ok(Kept {
+                is_another: *present != ClientSecret::None,
+                ..Kept::same(ClientSecret::None)
+            }),
             _ => Err(refuse(
                 "this token_endpoint_auth_method has no secret",
                 "secret_unwanted",
             ))?,
         };
     }
-    let signs = client.auth_method == AuthMethod::ClientSecretJwt;
     match &draft.secret {
-        SecretChoice::Unsaid if fits(present, signs) => Ok((present.clone(), None)),
-        SecretChoice::Unsaid => {
-            let mut random = zeroize::Zeroizing::new([0; 32]);
-            app.rng.fill(&mut *random);
-            let secret = Secret::new(URL_SAFE_NO_PAD.encode(*random));
-            let kept = if signs {
-                seal(app, client, &secret)
-            } else {
-                ClientSecret::Digest(secret.digest())
-            };
-            Ok((kept, Some(secret)))
-        }
-        SecretChoice::Imported(_) if signs => Err(refuse(
+        SecretChoice::Unsaid if fits(present, signs) => Ok(Kept::same(present.clone())),
+        SecretChoice::Unsaid => Ok(generated(app, client, signs)),
+        SecretChoice::Imported(hash) => imported(hash, present, signs),
+        SecretChoice::Given(secret, _) if signs => signing(app, client, secret, present),
+        SecretChoice::Given(secret, spec) => given(app, client, (secret, *spec), present).await,
+    }
+}
+
+fn refuse(description: &'static str, reason: &'static str) -> Error {
+    Error::new(ErrorCode::InvalidClientMetadata, description, reason)
+}
+
+fn generated(app: &App, client: &Client, signs: bool) -> Kept {
+    let mut random = zeroize::Zeroizing::new([0; 32]);
+    app.rng.fill(&mut *random);
+    let secret = Secret::new(URL_SAFE_NO_PAD.encode(*random));
+    let kept = if signs {
+        seal(app, client, &secret)
+    } else {
+        ClientSecret::Digest(secret.digest())
+    };
+    Kept {
+        told: Some(secret),
+        ..Kept::another(kept)
+    }
+}
+
+fn imported(hash: &str, present: &ClientSecret, signs: bool) -> Result<Kept, Failure> {
+    if signs {
+        Err(refuse(
             "client_secret_jwt needs the secret itself, not a hash",
             "secret_form",
+        ))?;
+    }
+    if matches!(present, ClientSecret::Hash(had) | ClientSecret::Imported(had) if had == hash) {
+        return Ok(Kept::same(present.clone()));
+    }
+    match hashing::check(hash) {
+        Ok(()) => Ok(Kept::another(ClientSecret::Imported(hash.to_owned()))),
+        Err(error) => Err(Error::new(
+            ErrorCode::InvalidClientMetadata,
+            format!("client_secret_hash: {error}"),
+            "secret_hash",
         ))?,
-        SecretChoice::Imported(hash) => match hashing::check(hash) {
-            Ok(()) => Ok((ClientSecret::Hash(hash.clone()), None)),
-            Err(error) => Err(Error::new(
-                ErrorCode::InvalidClientMetadata,
-                format!("client_secret_hash: {error}"),
-                "secret_hash",
-            ))?,
-        },
-        SecretChoice::Given(secret, _) if signs => {
-            if secret.expose().len() < MIN_SIGNING_SECRET {
-                Err(refuse(
-                    "client_secret_jwt needs a secret of 32 bytes or more",
-                    "secret_short",
-                ))?;
-            }
-            Ok((seal(app, client, secret), None))
-        }
-        SecretChoice::Given(secret, spec) => {
-            let spec = spec.unwrap_or(app.policy.secret_hash);
-            Ok((
-                ClientSecret::Hash(hash(app, secret.clone(), spec).await?),
-                None,
-            ))
+    }
+}
+
+fn signing(
+    app: &App,
+    client: &Client,
+    secret: &Secret,
+    present: &ClientSecret,
+) -> Result<Kept, Failure> {
+    if secret.expose().len() < MIN_SIGNING_SECRET {
+        Err(refuse(
+            "client_secret_jwt needs a secret of 32 bytes or more",
+            "secret_short",
+        ))?;
+    }
+    if let ClientSecret::Sealed(sealed) = present {
+        let context = client.id.as_str().as_bytes();
+        let had = app.sealing.open(Purpose::ClientSecret, context, sealed);
+        if had.is_ok_and(|had| Digest::of(&had) == secret.digest()) {
+            return Ok(Kept::same(present.clone()));
         }
     }
+    Ok(Kept::another(seal(app, client, secret)))
+}
+
+/// A secret that the caller chose. Whoever sends a client whole sends the secret that it has, too:
+/// that ends no token, and is hashed anew only where another way is asked for.
+async fn given(
+    app: &App,
+    client: &Client,
+    (secret, spec): (&Secret, Option<HashSpec>),
+    present: &ClientSecret,
+) -> Result<Kept, Failure> {
+    let is_same = match present {
+        ClientSecret::Digest(digest) => *digest == secret.digest(),
+        ClientSecret::Hash(hash) | ClientSecret::Imported(hash) => {
+            app.verified.knows(&client.id, hash, secret)
+                || verify(app, hash.clone(), secret.clone()).await?
+        }
+        ClientSecret::None | ClientSecret::Sealed(_) => false,
+    };
+    let stays = match (present, spec) {
+        (ClientSecret::Hash(hash) | ClientSecret::Imported(hash), Some(spec)) => {
+            hashing::is_made_by(hash, spec)
+        }
+        (_, spec) => spec.is_none(),
+    };
+    if is_same && stays {
+        return Ok(Kept::same(present.clone()));
+    }
+    let spec = spec.unwrap_or(app.policy.secret_hash);
+    let hash = hash(app, secret.clone(), spec).await?;
+    Ok(Kept {
+        is_another: !is_same,
+        ..Kept::another(ClientSecret::Hash(hash))
+    })
+}
+
+async fn verify(app: &App, hash: String, secret: Secret) -> Result<bool, Failure> {
+    let job = move || hashing::verify(&hash, secret.expose());
+    let verdict = app.hashing.run_trusted(job).await?;
+    Ok(verdict.map_err(|error| Fault::lasting(format!("hash of a client: {error}")))?)
 }
 
 fn fits(present: &ClientSecret, signs: bool) -> bool {
     match present {
         ClientSecret::None => false,
         ClientSecret::Sealed(_) => signs,
-        ClientSecret::Digest(_) | ClientSecret::Hash(_) => !signs,
+        ClientSecret::Digest(_) | ClientSecret::Hash(_) | ClientSecret::Imported(_) => !signs,
     }
 }
 

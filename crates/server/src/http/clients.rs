@@ -18,7 +18,7 @@ use super::client_body::{ClientFields, ClientRequest, ClientResponse};
 use super::reply::{self, ErrorResponse, Refusal, Refusals};
 use crate::app::App;
 use crate::flow::Failure;
-use crate::flow::clients::{self, Draft, Page, Registered};
+use crate::flow::clients::{self, Draft, Expected, Page, Registered};
 
 /// Clients on one page where the caller does not say, and at most.
 const PAGE: u32 = 100;
@@ -69,21 +69,22 @@ fn tagged(mut response: Response, client: &Client) -> Response {
     response
 }
 
-fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Error> {
-    let Some(tag) = headers.get(header::IF_MATCH) else {
-        return Ok(None);
-    };
-    let tag = tag.to_str().ok().map(|tag| tag.trim_matches('"'));
-    if tag == Some("*") {
-        return Ok(None);
+/// What `If-Match` admits. Tags that no client was ever answered with, weak ones among them, admit
+/// no version: comparison is strong (RFC 9110 §13.1.1).
+fn if_match(headers: &HeaderMap) -> Expected {
+    let lists = headers.get_all(header::IF_MATCH).iter();
+    let tags: Vec<&[u8]> = lists
+        .flat_map(|list| list.as_bytes().split(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .collect();
+    if tags.is_empty() || tags.contains(&b"*".as_slice()) {
+        return Expected::Any;
     }
-    let version = tag.and_then(|tag| tag.parse().ok());
-    version.map(Some).ok_or_else(|| {
-        Error::request(
-            "If-Match takes the ETag that a client was answered with",
-            "if_match",
-        )
-    })
+    let version = |tag: &[u8]| {
+        let tag = std::str::from_utf8(tag).ok()?;
+        tag.strip_prefix('"')?.strip_suffix('"')?.parse().ok()
+    };
+    Expected::Versions(tags.into_iter().filter_map(version).collect())
 }
 
 /// Create a client.
@@ -232,7 +233,7 @@ pub async fn get(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<
     responses(
         (status = 200, description = "The client", body = ClientResponse),
         (status = 404, description = "There is no such client", body = ErrorResponse),
-        (status = 409, description = "It changed meanwhile", body = ErrorResponse),
+        (status = 412, description = "It is no longer as `If-Match` says", body = ErrorResponse),
         Refusals
     ),
     security(("admin" = []))
@@ -264,7 +265,7 @@ async fn replace_with(
     request: ClientRequest,
 ) -> Result<Response, Refusal> {
     let change = |present: &Client| described(app, present, request.clone());
-    let registered = clients::update(app, &client_id(id)?, if_match(headers)?, change).await?;
+    let registered = clients::update(app, &client_id(id)?, &if_match(headers), change).await?;
     tracing::info!(target: "audit", client = %registered.client.id, "client replaced");
     Ok(answer(StatusCode::OK, &registered))
 }
@@ -277,7 +278,7 @@ async fn replace_with(
     responses(
         (status = 200, description = "The client", body = ClientResponse),
         (status = 404, description = "There is no such client", body = ErrorResponse),
-        (status = 409, description = "It changed meanwhile", body = ErrorResponse),
+        (status = 412, description = "It is no longer as `If-Match` says", body = ErrorResponse),
         Refusals
     ),
     security(("admin" = []))
@@ -296,7 +297,7 @@ pub async fn patch(
         known_fields(&request)?;
         described(&app, present, request)
     };
-    let registered = clients::update(&app, &client_id(&id)?, if_match(&headers)?, change).await?;
+    let registered = clients::update(&app, &client_id(&id)?, &if_match(&headers), change).await?;
     tracing::info!(target: "audit", client = %registered.client.id, "client changed");
     Ok(answer(StatusCode::OK, &registered))
 }
@@ -339,10 +340,12 @@ fn merge(target: &mut Value, patch: &Value) {
 
 /// Delete a client. Its tokens are dead.
 #[utoipa::path(
-    delete, path = "/admin/clients/{id}", tag = "Clients", params(("id" = String, Path,)),
+    delete, path = "/admin/clients/{id}", tag = "Clients",
+    params(("id" = String, Path,), ("If-Match" = Option<String>, Header, description = "The ETag that the client must still have")),
     responses(
         (status = 204, description = "The client is gone"),
         (status = 404, description = "There is no such client", body = ErrorResponse),
+        (status = 412, description = "It is no longer as `If-Match` says", body = ErrorResponse),
         Refusals
     ),
     security(("admin" = []))
@@ -350,18 +353,21 @@ fn merge(target: &mut Value, patch: &Value) {
 pub async fn delete(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    clients::delete(&app, &client_id(&id)?).await?;
+    clients::delete(&app, &client_id(&id)?, &if_match(&headers)).await?;
     tracing::info!(target: "audit", client = %id, "client deleted");
     Ok(reply::nothing())
 }
 
 /// Give a client a new secret. Tokens issued before are dead.
 #[utoipa::path(
-    post, path = "/admin/clients/{id}/secret", tag = "Clients", params(("id" = String, Path,)),
+    post, path = "/admin/clients/{id}/secret", tag = "Clients",
+    params(("id" = String, Path,), ("If-Match" = Option<String>, Header, description = "The ETag that the client must still have")),
     responses(
         (status = 200, description = "The client with its new secret, told this once", body = ClientResponse),
         (status = 404, description = "There is no such client", body = ErrorResponse),
+        (status = 412, description = "It is no longer as `If-Match` says", body = ErrorResponse),
         Refusals
     ),
     security(("admin" = []))
@@ -369,18 +375,21 @@ pub async fn delete(
 pub async fn rotate_secret(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let registered = clients::rotate_secret(&app, &client_id(&id)?).await?;
+    let registered = clients::rotate_secret(&app, &client_id(&id)?, &if_match(&headers)).await?;
     tracing::info!(target: "audit", client = %id, "client secret rotated");
     Ok(answer(StatusCode::OK, &registered))
 }
 
 /// Disable a client. It gets no tokens, and those that it has are dead.
 #[utoipa::path(
-    post, path = "/admin/clients/{id}/disable", tag = "Clients", params(("id" = String, Path,)),
+    post, path = "/admin/clients/{id}/disable", tag = "Clients",
+    params(("id" = String, Path,), ("If-Match" = Option<String>, Header, description = "The ETag that the client must still have")),
     responses(
         (status = 200, description = "The client", body = ClientResponse),
         (status = 404, description = "There is no such client", body = ErrorResponse),
+        (status = 412, description = "It is no longer as `If-Match` says", body = ErrorResponse),
         Refusals
     ),
     security(("admin" = []))
@@ -388,16 +397,19 @@ pub async fn rotate_secret(
 pub async fn disable(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    set_enabled(&app, &id, false).await
+    set_enabled(&app, &id, &if_match(&headers), false).await
 }
 
 /// Enable a client again. Tokens from before stay dead.
 #[utoipa::path(
-    post, path = "/admin/clients/{id}/enable", tag = "Clients", params(("id" = String, Path,)),
+    post, path = "/admin/clients/{id}/enable", tag = "Clients",
+    params(("id" = String, Path,), ("If-Match" = Option<String>, Header, description = "The ETag that the client must still have")),
     responses(
         (status = 200, description = "The client", body = ClientResponse),
         (status = 404, description = "There is no such client", body = ErrorResponse),
+        (status = 412, description = "It is no longer as `If-Match` says", body = ErrorResponse),
         Refusals
     ),
     security(("admin" = []))
@@ -405,11 +417,17 @@ pub async fn disable(
 pub async fn enable(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    set_enabled(&app, &id, true).await
+    set_enabled(&app, &id, &if_match(&headers), true).await
 }
 
-async fn set_enabled(app: &App, id: &str, enabled: bool) -> Result<Response, Refusal> {
+async fn set_enabled(
+    app: &App,
+    id: &str,
+    expected: &Expected,
+    enabled: bool,
+) -> Result<Response, Refusal> {
     let change = |present: &Client| {
         let client = Client {
             enabled,
@@ -420,17 +438,19 @@ async fn set_enabled(app: &App, id: &str, enabled: bool) -> Result<Response, Ref
             secret: clients::SecretChoice::Unsaid,
         })
     };
-    let registered = clients::update(app, &client_id(id)?, None, change).await?;
+    let registered = clients::update(app, &client_id(id)?, expected, change).await?;
     tracing::info!(target: "audit", client = %id, enabled, "client switched");
     Ok(answer(StatusCode::OK, &registered))
 }
 
 /// Revoke every token that was issued to a client so far.
 #[utoipa::path(
-    delete, path = "/admin/clients/{id}/tokens", tag = "Tokens", params(("id" = String, Path,)),
+    delete, path = "/admin/clients/{id}/tokens", tag = "Tokens",
+    params(("id" = String, Path,), ("If-Match" = Option<String>, Header, description = "The ETag that the client must still have")),
     responses(
         (status = 204, description = "Its tokens are dead"),
         (status = 404, description = "There is no such client", body = ErrorResponse),
+        (status = 412, description = "It is no longer as `If-Match` says", body = ErrorResponse),
         Refusals
     ),
     security(("admin" = []))
@@ -438,8 +458,9 @@ async fn set_enabled(app: &App, id: &str, enabled: bool) -> Result<Response, Ref
 pub async fn end_tokens(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    clients::end_tokens(&app, &client_id(&id)?).await?;
+    clients::end_tokens(&app, &client_id(&id)?, &if_match(&headers)).await?;
     tracing::info!(target: "audit", client = %id, "client tokens revoked");
     Ok(reply::nothing().into_response())
 }

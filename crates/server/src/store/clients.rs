@@ -71,6 +71,8 @@ pub enum Deleted {
         /// What tells the others.
         row: LogRow,
     },
+    /// Its version is not the expected one.
+    Stale,
     /// There is no such client.
     Missing,
 }
@@ -142,11 +144,17 @@ impl Store {
         }
     }
 
-    /// Deletes a client; its tokens are dead from then on. `until` is when the last of them will
-    /// have expired: so long its generation is remembered.
-    pub async fn delete_client(&self, id: &ClientId, until: Timestamp) -> Result<Deleted, Error> {
+    /// Deletes a client, of the expected version where one is given; its tokens are dead from then
+    /// on. `until` is when the last of them will have expired: so long its generation is remembered.
+    pub async fn delete_client(
+        &self,
+        id: &ClientId,
+        expected_version: Option<u64>,
+        until: Timestamp,
+    ) -> Result<Deleted, Error> {
         let write = Write::DeleteClient {
             id: id.clone(),
+            expected_version,
             until,
             attempt: random::mark()?,
         };

@@ -25,6 +25,7 @@ pub(super) enum Write {
     UpdateClient(ClientUpdate),
     DeleteClient {
         id: ClientId,
+        expected_version: Option<u64>,
         until: Timestamp,
         attempt: [u8; 16],
     },

@@ -585,18 +585,14 @@ async fn a_conditional_write_names_what_it_read(store: On) {
         assert_ne!(etag(&answer), tag, "{method} makes another version");
         let answer = call().header("if-match", &tag).await;
         assert!(
-            [409, 412].contains(&answer.status),
+            answer.refusal() == (412, "precondition_failed".to_owned()),
             "{method} of an old version: {}",
             answer.text()
         );
         tag = etag(&server.admin("GET", &path("app")).await);
         for nonsense in ["x", "\"x\"", "W/\"1\"", "\"-1\"", ""] {
             let answer = call().header("if-match", nonsense).await;
-            assert!(
-                (400..500).contains(&answer.status),
-                "{method} {nonsense}: {}",
-                answer.text()
-            );
+            assert_eq!(answer.status, 412, "{method} {nonsense}: {}", answer.text());
         }
         assert_eq!(
             etag(&server.admin("GET", &path("app")).await),
@@ -612,6 +608,95 @@ async fn a_conditional_write_names_what_it_read(store: On) {
             .await;
         assert_eq!(answer.status, 404, "but there must be one");
         tag = etag(&server.admin("GET", &path("app")).await);
+    }
+}
+
+async fn every_change_of_a_client_obeys_if_match(store: On) {
+    let server = Server::on(store, &[]);
+    let secret = server.client("app", json!({})).await;
+    let token = server.issued("app", &secret, &[]).await;
+    let old = etag(&server.admin("GET", &path("app")).await);
+    server.patch("app", json!({"owner": "somebody else"})).await;
+    let changes = [
+        ("POST", "/disable"),
+        ("POST", "/enable"),
+        ("POST", "/secret"),
+        ("DELETE", "/tokens"),
+        ("DELETE", ""),
+    ];
+    for (method, of) in changes {
+        let call = || server.admin(method, &format!("{}{of}", path("app")));
+        let answer = call().header("if-match", &old).await;
+        let refused = (412, "precondition_failed".to_owned());
+        assert_eq!(answer.refusal(), refused, "{method} {of}");
+    }
+    assert!(server.is_active(&token).await, "nothing has happened");
+    for (method, of) in changes {
+        let now = etag(&server.admin("GET", &path("app")).await);
+        let either = format!("\"0\", {now}");
+        let call = || server.admin(method, &format!("{}{of}", path("app")));
+        let answer = call().header("if-match", &either).await;
+        assert!(answer.status < 300, "{method} {of}: {}", answer.text());
+    }
+    assert!(!server.is_active(&token).await);
+    let answer = server
+        .admin("DELETE", &path("app"))
+        .header("if-match", &old)
+        .await;
+    assert_eq!(answer.status, 404, "there is none any more");
+}
+
+async fn the_secret_that_a_client_has_is_not_another_one(store: On) {
+    let server = Server::on(store, &[]);
+    let signing = "a secret that is long enough to sign with";
+    for (id, mut fields) in [
+        ("hashed", json!({"client_secret": "chosen"})),
+        ("generated", json!({})),
+        (
+            "signing",
+            json!({"client_secret": signing, "token_endpoint_auth_method": "client_secret_jwt"}),
+        ),
+    ] {
+        fields["client_id"] = id.into();
+        let created = server.create(fields.clone()).await;
+        let secret = fields["client_secret"].as_str();
+        let secret = secret.or(created["client_secret"].as_str()).unwrap();
+        let secret = &secret.to_owned();
+        fields["client_secret"] = secret.as_str().into();
+        let before = created["generation"].clone();
+        for (what, change) in [
+            ("the same", json!({})),
+            ("another name", json!({"client_name": "renamed"})),
+        ] {
+            let mut whole = fields.clone();
+            whole
+                .as_object_mut()
+                .unwrap()
+                .extend(change.as_object().unwrap().clone());
+            let answer = server.admin("PUT", &path(id)).json(&whole).await;
+            assert_eq!(answer.status, 200, "{id}, {what}: {}", answer.text());
+            assert_eq!(
+                answer.json()["generation"],
+                before,
+                "{id}, {what}: ends nothing"
+            );
+        }
+        if id != "signing" {
+            let token = server.issued(id, secret, &[]).await;
+            let harder = json!({"client_secret": secret, "secret_hash": "bcrypt:5"});
+            server.patch(id, harder).await;
+            assert!(
+                server.is_active(&token).await,
+                "{id}: only hashed in another way"
+            );
+            assert_eq!(server.token(id, secret, &[]).await.status, 200, "{id}");
+        }
+        let other = json!({"client_secret": format!("{secret}, but another")});
+        let after = server.patch(id, other).await;
+        assert_ne!(
+            after["generation"], before,
+            "{id}: another secret ends tokens"
+        );
     }
 }
 

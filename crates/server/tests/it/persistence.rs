@@ -535,3 +535,35 @@ async fn a_database_that_lets_nobody_in_is_out_of_order_too() {
     .await;
     assert_eq!(server.token("stored", &stored, &[]).await.status, 200);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_minted_on_stale_facts_is_dead() {
+    for (kind, fields) in kinds() {
+        for end in ["/disable", "/secret", "/tokens", ""] {
+            let (first, second) = two_nodes();
+            let secret = first.quick(kind, fields.clone()).await;
+            second.issued(kind, &secret, &[]).await;
+            let path = format!("/admin/clients/{kind}{end}");
+            let method = if end.len() > 1 && end != "/tokens" {
+                "POST"
+            } else {
+                "DELETE"
+            };
+            assert!(
+                [200, 204].contains(&first.admin(method, &path).await.status),
+                "{path}"
+            );
+            // The second node has not heard of it, and issues as before.
+            let token = second.issued(kind, &secret, &[]).await;
+            assert!(
+                !first.is_active(&token).await,
+                "{kind}{end}: where the truth is known"
+            );
+            catch_up(&second).await;
+            assert!(
+                !second.is_active(&token).await,
+                "{kind}{end}: and elsewhere, when it is known"
+            );
+        }
+    }
+}

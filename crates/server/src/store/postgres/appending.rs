@@ -169,16 +169,19 @@ fn changed_client(write: &Write) -> Option<&ClientId> {
 async fn change_client(session: &Session, write: &Write) -> Result<(Half, Events), Trouble> {
     match write {
         Write::UpdateClient(update) => update_client(session, update).await,
-        Write::DeleteClient { id, until, attempt } => {
-            Ok(match clients::delete(session, id, *until, attempt).await? {
-                Some(generation) => (
+        Write::DeleteClient {
+            id,
+            expected_version,
+            until,
+            attempt,
+        } => {
+            let deleted = clients::delete(session, id, *expected_version, *until, attempt);
+            Ok(match deleted.await? {
+                Ok(generation) => (
                     Half::Deleted,
                     vec![(client_changed(id, generation), *until)],
                 ),
-                None => (
-                    Half::Settled(Outcome::Deleted(Deleted::Missing)),
-                    Vec::new(),
-                ),
+                Err(refused) => (Half::Settled(Outcome::Deleted(refused)), Vec::new()),
             })
         }
         _ => Err(Error::mixed_up().into()),

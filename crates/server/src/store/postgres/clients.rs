@@ -11,7 +11,7 @@ use signet_oauth::time::Timestamp;
 
 use super::Postgres;
 use super::session::{Session, Trouble};
-use crate::store::clients::{ClientUpdate, Page, Snapshot, Updated};
+use crate::store::clients::{ClientUpdate, Deleted, Page, Snapshot, Updated};
 use crate::store::error::Error;
 use crate::store::rows::{ClientColumns, body_of, client_from, count, number, seconds};
 
@@ -226,16 +226,17 @@ pub(super) async fn update(
     Ok(Ok(client))
 }
 
-/// Deletes a client and remembers its generation; the generation below which its tokens are dead,
-/// `None` where there is no such client.
+/// Deletes a client and remembers its generation: the one below which its tokens are dead.
 pub(super) async fn delete(
     session: &Session,
     id: &ClientId,
+    expected_version: Option<u64>,
     until: Timestamp,
     attempt: &[u8; 16],
-) -> Result<Option<u64>, Trouble> {
+) -> Result<Result<u64, Deleted>, Trouble> {
     let key = client_key(id);
     let sql = "WITH gone AS (DELETE FROM clients WHERE tenant = 0 AND id = $1 \
+        AND ($5::bigint IS NULL OR version = $5) \
         RETURNING generation + 1 AS generation), raised AS (INSERT INTO generations AS g \
         (tenant, kind, key, name, generation, until, attempt) \
         SELECT 0, 1, $2, $1, generation, $3, $4 FROM gone \
@@ -251,6 +252,7 @@ pub(super) async fn delete(
                 &key.as_slice(),
                 &seconds(until),
                 &attempt.as_slice(),
+                &expected_version.map(number).transpose()?,
             ],
         )
         .await?;
@@ -263,5 +265,14 @@ pub(super) async fn delete(
     } else {
         rows
     };
-    Ok(rows.first().map(|row| count(row.get(0))))
+    if let Some(row) = rows.first() {
+        return Ok(Ok(count(row.get(0))));
+    }
+    let sql = "SELECT 1 FROM clients WHERE tenant = 0 AND id = $1";
+    let stays = !session.query(sql, &[&id.as_str()]).await?.is_empty();
+    Ok(Err(if stays {
+        Deleted::Stale
+    } else {
+        Deleted::Missing
+    }))
 }

@@ -66,6 +66,7 @@ enum SecretRow {
     None,
     Digest([u8; 32]),
     Hash(String),
+    Imported(String),
     Sealed(Vec<u8>),
 }
 
@@ -121,6 +122,7 @@ pub(in crate::store) fn body_of(client: &Client) -> Result<String, Error> {
             ClientSecret::None => SecretRow::None,
             ClientSecret::Digest(digest) => SecretRow::Digest(digest.0),
             ClientSecret::Hash(hash) => SecretRow::Hash(hash.clone()),
+            ClientSecret::Imported(hash) => SecretRow::Imported(hash.clone()),
             ClientSecret::Sealed(sealed) => SecretRow::Sealed(sealed.clone()),
         },
         secret_expires_at: client.secret_expires_at.map(|at| at.0),
@@ -200,6 +202,7 @@ pub(in crate::store) fn client_from(row: ClientColumns) -> Result<Client, Error>
             SecretRow::None => ClientSecret::None,
             SecretRow::Digest(digest) => ClientSecret::Digest(Digest(digest)),
             SecretRow::Hash(hash) => ClientSecret::Hash(hash),
+            SecretRow::Imported(hash) => ClientSecret::Imported(hash),
             SecretRow::Sealed(sealed) => ClientSecret::Sealed(sealed),
         },
         secret_expires_at: body.secret_expires_at.map(signet_oauth::time::Timestamp),

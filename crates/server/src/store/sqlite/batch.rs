@@ -53,9 +53,18 @@ impl<'c> Batch<'c> {
                 Outcome::Created(clients::create(self, client, attempt)?)
             }
             Write::UpdateClient(update) => Outcome::Updated(clients::update(self, update)?),
-            Write::DeleteClient { id, until, attempt } => {
-                Outcome::Deleted(clients::delete(self, id, *until, attempt)?)
-            }
+            Write::DeleteClient {
+                id,
+                expected_version,
+                until,
+                attempt,
+            } => Outcome::Deleted(clients::delete(
+                self,
+                id,
+                *expected_version,
+                *until,
+                attempt,
+            )?),
             Write::InsertToken(token) => Outcome::Inserted(tokens::insert(self, token)?),
             Write::UseAssertion {
                 key,

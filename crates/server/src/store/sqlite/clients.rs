@@ -167,10 +167,7 @@ pub(super) fn update(batch: &mut Batch<'_>, update: &ClientUpdate) -> Result<Upd
         )
         .optional()?;
     let Some((generation, version)) = written else {
-        let exists = batch
-            .prepare("SELECT 1 FROM clients WHERE tenant = ?1 AND id = ?2")?
-            .exists(params![TENANT, client.id.as_str()])?;
-        return Ok(if exists {
+        return Ok(if exists(batch, &client.id)? {
             Updated::Stale
         } else {
             Updated::Missing
@@ -189,18 +186,32 @@ pub(super) fn update(batch: &mut Batch<'_>, update: &ClientUpdate) -> Result<Upd
     Ok(Updated::Done { client, row })
 }
 
+fn exists(batch: &mut Batch<'_>, id: &ClientId) -> Result<bool, Error> {
+    let mut found = batch.prepare("SELECT 1 FROM clients WHERE tenant = ?1 AND id = ?2")?;
+    Ok(found.exists(params![TENANT, id.as_str()])?)
+}
+
 pub(super) fn delete(
     batch: &mut Batch<'_>,
     id: &ClientId,
+    expected_version: Option<u64>,
     until: Timestamp,
     attempt: &[u8; 16],
 ) -> Result<Deleted, Error> {
+    let expected = expected_version.map(number).transpose()?;
     let generation: Option<i64> = batch
-        .prepare("DELETE FROM clients WHERE tenant = ?1 AND id = ?2 RETURNING generation")?
-        .query_row(params![TENANT, id.as_str()], |row| row.get(0))
+        .prepare(
+            "DELETE FROM clients WHERE tenant = ?1 AND id = ?2 \
+             AND (?3 IS NULL OR version = ?3) RETURNING generation",
+        )?
+        .query_row(params![TENANT, id.as_str(), expected], |row| row.get(0))
         .optional()?;
     let Some(generation) = generation else {
-        return Ok(Deleted::Missing);
+        return Ok(if exists(batch, id)? {
+            Deleted::Stale
+        } else {
+            Deleted::Missing
+        });
     };
     let generation = count(generation).saturating_add(1);
     log::raise_client(batch, id, generation, until, Some(attempt))?;

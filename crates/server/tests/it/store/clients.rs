@@ -178,7 +178,7 @@ pub(super) async fn a_change_that_ends_tokens_raises_the_generation(place: Place
 pub(super) async fn a_client_that_comes_back_has_a_higher_generation(place: Place) {
     let store = place.open();
     let app = create(&store, client("app")).await;
-    let Deleted::Done { row } = store.delete_client(&app.id, NOW).await.unwrap() else {
+    let Deleted::Done { row } = store.delete_client(&app.id, None, NOW).await.unwrap() else {
         panic!("not deleted");
     };
     assert_eq!(
@@ -189,7 +189,7 @@ pub(super) async fn a_client_that_comes_back_has_a_higher_generation(place: Plac
         }
     );
     assert_eq!(store.find_client(&app.id).await.unwrap().value, None);
-    let again = store.delete_client(&app.id, NOW).await.unwrap();
+    let again = store.delete_client(&app.id, None, NOW).await.unwrap();
     assert_eq!(again, Deleted::Missing);
     let back = create(&store, client("app")).await;
     assert_eq!((back.version, back.generation), (1, 3));

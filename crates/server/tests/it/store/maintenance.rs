@@ -49,7 +49,11 @@ pub(super) async fn expired_rows_vanish_and_the_rest_stays(place: Place) {
             .await
             .unwrap();
         store
-            .delete_client(&create(&store, client(&until.to_string())).await.id, until)
+            .delete_client(
+                &create(&store, client(&until.to_string())).await.id,
+                None,
+                until,
+            )
             .await
             .unwrap();
     }

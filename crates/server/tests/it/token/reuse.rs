@@ -164,3 +164,23 @@ async fn only_a_persisted_token_can_be_told_again() {
         "off by default"
     );
 }
+
+#[tokio::test]
+async fn a_token_told_again_is_signed_by_the_key_that_signs_now() {
+    let options = [("keys.publish_before", "0"), ("keys.jwks_max_age", "0")];
+    let server = Server::frozen(On::Sqlite, &options);
+    let [_, client] = clients(&server).await;
+    let (first, id) = issued(&server, &client, &[]).await;
+    server.clock.advance(10);
+    let next = server.key("ES256").await;
+    let old = jwt::read(&first).0["kid"].as_str().unwrap().to_owned();
+    let retire = format!("/admin/keys/{old}/retire");
+    assert_eq!(server.admin("POST", &retire).await.status, 200);
+    let (again, same) = issued(&server, &client, &[]).await;
+    assert_eq!(same, id);
+    assert_eq!(
+        jwt::read(&again).0["kid"],
+        next["kid"],
+        "a retired key signs no more"
+    );
+}

@@ -438,3 +438,19 @@ async fn neither_secret_nor_hash_is_ever_told_again() {
         );
     }
 }
+
+#[tokio::test]
+async fn an_imported_hash_is_made_anew_at_its_first_use() {
+    let server = Server::with(&[("secrets.hash", "bcrypt:5")]);
+    server
+        .create(json!({"client_id": "app", "client_secret_hash": FOREIGN[0]}))
+        .await;
+    let token = server.issued("app", "correct horse", &[]).await;
+    let replaced = async || match kept(&server, "app").await {
+        ClientSecret::Hash(hash) => hash.starts_with("$2b$05$"),
+        _ => false,
+    };
+    until("the hash is made anew", replaced).await;
+    assert_eq!(server.token("app", "correct horse", &[]).await.status, 200);
+    assert!(server.is_active(&token).await, "which ends no token");
+}
