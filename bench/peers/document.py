@@ -146,8 +146,8 @@ def text(directory, environment, plan, targets, runs):
         "# Signet beside other servers",
         f"Measured {environment['measured_at']} on {environment['cores']} cores of {environment['cpu']}, "
         f"{environment['memory_gib']} GiB, Linux {environment['kernel']}; load average at the start "
-        f"{environment['load_average']}. {', '.join(unique)}, {environment['postgres']}, {environment['assay']}; the server is that "
-        f"of commit {environment['commit']}.",
+        f"{environment['load_average']}. {', '.join(unique)}, {environment['postgres']}, {environment['assay']}.",
+        f"Signet was {environment['server']}.",
         disturbances(runs),
         "## Requests a second on one core",
         table(["", *names], rate_rows(plan, targets, runs)),

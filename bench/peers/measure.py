@@ -6,6 +6,7 @@ round asks every server everything, and every other round in the opposite order.
 
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import re
@@ -46,6 +47,7 @@ def arguments():
     parser.add_argument("--results", type=Path, default=Path("bench/results"), help="where raw results go")
     parser.add_argument("--document", type=Path, default=Path("docs/results.md"), help="the document to write")
     parser.add_argument("--hold", action="store_true", help="measure nothing: start the servers, say where, until Ctrl-C")
+    parser.add_argument("--given", action="store_true", help="the programs were not built for this run")
     parser.add_argument("--programs", type=Path, required=True, help="directory of signet and assay")
     parser.add_argument("--home", type=Path, required=True, help="directory of the installed peers")
     parser.add_argument("--node", type=Path, required=True, help="the Node.js that runs oidc-provider")
@@ -61,7 +63,7 @@ def output(*command):
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def environment(found):
+def environment(options):
     model = re.search(r"^model name\s*:\s*(.*)$", read("/proc/cpuinfo"), re.M)
     memory = re.search(r"^MemTotal:\s*(\d+)", read("/proc/meminfo"), re.M)
     return {
@@ -70,18 +72,24 @@ def environment(found):
         "cores": os.cpu_count(),
         "memory_gib": round(int(memory.group(1)) / 2**20) if memory else None,
         "kernel": read("/proc/sys/kernel/osrelease").strip(),
-        "commit": commit(),
+        "server": provenance(options),
         "load_average": " ".join(read("/proc/loadavg").split()[:3]),
         "postgres": output(os.environ["SIGNET_TEST_PG_BIN"] + "/postgres", "--version"),
-        "assay": found["assay"],
+        "assay": output(str(options.programs / "assay"), "--version"),
     }
 
 
-def commit():
-    """The last one that changed the server; not those of documents and results."""
-    server = ["--", "crates/oauth/src", "crates/guard/src", "crates/server/src"]
-    dirty = "-dirty" if output("git", "status", "--porcelain", *server) else ""
-    return output("git", "log", "-1", "--format=%h", *server) + dirty
+def provenance(options):
+    """Which Signet was measured: the last commit that changed its sources, or the file that was given."""
+    sources = ["--", "crates/oauth/src", "crates/guard/src", "crates/server/src"]
+    dirty = "-dirty" if output("git", "status", "--porcelain", *sources) else ""
+    commit = output("git", "log", "-1", "--format=%h", *sources) + dirty
+    if not options.given:
+        return f"built from commit {commit}"
+    program = options.programs / "signet"
+    built = datetime.datetime.fromtimestamp(program.stat().st_mtime, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%MZ")
+    digest = hashlib.sha256(program.read_bytes()).hexdigest()[:16]
+    return f"not built by this run but given, made {built}, SHA-256 {digest}…; the sources are at commit {commit}"
 
 
 def slug(about):
@@ -202,7 +210,7 @@ def hold(options, scratch):
 
 def measured(options, scratch):
     run = Run(options, scratch)
-    about = environment({"assay": output(str(run.programs / "assay"), "--version")})
+    about = environment(options)
     into = options.results / slug(about) / "peers"
     shutil.rmtree(into, ignore_errors=True)
     (into / "raw").mkdir(parents=True)
