@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint fmt doc bench peers chaos fuzz soak clean
+.PHONY: help run build test lint fmt doc bench bench-lab peers chaos fuzz soak clean
 
 # mold, where there is one, links faster. The same flags for every target: other flags build everything once more.
 ifeq ($(shell scripts/has-mold && echo yes),yes)
@@ -11,7 +11,7 @@ endif
 
 help:
 	@echo 'make TARGET, where TARGET is one of:'
-	@sed -nE 's/^([a-z]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 13
 
 run: ## build quickly and serve on loopback, data in ./data, until Ctrl-C
 	@exec scripts/run
@@ -37,6 +37,9 @@ bench: ## measure the release build (takes long, wants an idle machine)
 
 peers: ## measure beside Keycloak and oidc-provider, which npm and Maven bring; writes docs/results.md (12 minutes)
 	@scripts/peers
+
+bench-lab: ## measure the load lab itself against wrk, hey and arithmetic
+	@scripts/bench lab
 
 chaos: ## the full races, kills and outages, which `make test` holds in short
 	@SIGNET_TEST_LENGTH=full scripts/record bench/results/chaos scripts/with-postgres \

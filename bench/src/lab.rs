@@ -122,7 +122,7 @@ pub(crate) struct Lab {
     pub(crate) results: Results,
     /// URL of a `PostgreSQL` database whose user may create more of them.
     pub(crate) postgres: Option<String>,
-    search_path: String,
+    pub(crate) search_path: String,
     scratch: TempDir,
     prepared: Option<PathBuf>,
     clock: Stopwatch,

@@ -7,6 +7,7 @@ mod clock;
 mod environment;
 mod failure;
 mod hydra;
+mod instrument;
 mod lab;
 mod number;
 mod pair;
@@ -52,6 +53,8 @@ enum Command {
         #[arg(long = "strategy", value_enum, default_values_t = [hydra::Strategy::Opaque, hydra::Strategy::Jwt, hydra::Strategy::Remote])]
         strategies: Vec<hydra::Strategy>,
     },
+    /// Every bar of the load lab itself
+    Lab,
     /// Millions of persisted tokens that live for seconds: the disk must stay flat
     Soak {
         #[arg(value_enum, default_values_t = [soak::Kind::Sqlite, soak::Kind::Postgres])]
@@ -168,6 +171,11 @@ fn run(cli: Cli) -> Outcome<()> {
             databases,
             strategies,
         } => hydra::run(&cli.options.lab("hydra")?, &databases, &strategies),
+        Command::Lab => {
+            let mut lab = cli.options.lab("lab")?;
+            lab.plan.concurrency = instrument::USERS;
+            instrument::run(&lab)
+        }
         Command::Soak { stores, tokens } => {
             let mut lab = cli.options.lab("soak")?;
             lab.plan.soak_tokens = tokens.unwrap_or(lab.plan.soak_tokens);

@@ -236,12 +236,18 @@ pub(crate) struct Echo {
 
 impl Echo {
     pub(crate) fn start(lab: &Lab, sign: Option<&str>) -> Outcome<Self> {
+        match sign {
+            Some(algorithm) => Self::with(lab, &["--sign", algorithm]),
+            None => Self::with(lab, &[]),
+        }
+    }
+
+    /// With options of its own, such as `--delay 5ms`.
+    pub(crate) fn with(lab: &Lab, options: &[&str]) -> Outcome<Self> {
         let address = free_address()?;
         let mut command = pinned(Some(SERVER), &lab.programs.assay);
         command.args(["echo", "--listen", &address.to_string()]);
-        if let Some(algorithm) = sign {
-            command.args(["--sign", algorithm]);
-        }
+        command.args(options);
         let process = Process::start("assay echo", &mut command, &lab.scratch().join("echo.log"))?;
         answers(address, "assay echo")?;
         Ok(Self { process, address })

@@ -14,6 +14,8 @@ on_every_store! {
     lists_can_be_filtered
     a_taken_name_is_a_conflict
     a_conditional_write_names_what_it_read
+    every_change_of_a_client_obeys_if_match
+    the_secret_that_a_client_has_is_not_another_one
 }
 
 const CLIENTS: &str = "/admin/clients";

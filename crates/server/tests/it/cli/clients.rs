@@ -117,7 +117,7 @@ fn a_client_is_changed_and_replaced() {
         "0",
     ];
     let refused = signet(&server, &stale).refusal();
-    assert!(refused.contains("conflict"), "{refused}");
+    assert!(refused.contains("precondition_failed"), "{refused}");
     let version = changed["version"].to_string();
     let fresh = [
         "client",
