@@ -1,17 +1,26 @@
 //! One request of a flow and its answer, as plain values: what flows build and judge, and what the
 //! engine sends. It must not know connections, time or totals.
 
+use std::fmt;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use url::Url;
 
 /// A request, whole. `Host`, `Content-Length` and `Connection` are the engine's to add.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Call {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Bytes,
+}
+
+impl fmt::Debug for Call {
+    /// Without what may hold secrets: query, headers, body.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Call({} {})", self.method, self.url.path())
+    }
 }
 
 /// An answer, whole. Redirects are never followed for a flow: following is a step of its own.
@@ -48,4 +57,10 @@ pub(crate) trait Flow {
     /// Judges the answer to what was sent last (`None` at the beginning) and builds what comes next.
     /// A `Wrong` ends the pass and is booked as an error of the step that was answered.
     fn advance(&mut self, reply: Option<&Reply>) -> Result<Next, Wrong>;
+
+    /// Whether the judge of what was sent last looks at more than the status. Where it does not, headers
+    /// and body of the answer are counted and not kept.
+    fn looks_inside(&self) -> bool {
+        true
+    }
 }

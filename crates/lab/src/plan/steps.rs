@@ -2,7 +2,7 @@
 //! where the values of its user come from.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -36,6 +36,8 @@ pub(crate) struct Step {
     pub(crate) think: Option<Think>,
     /// Only in the first pass of a user.
     pub(super) once: bool,
+    /// The request, where it is always the same.
+    pub(super) fixed: OnceLock<Call>,
 }
 
 #[derive(Clone, Debug)]
@@ -80,8 +82,36 @@ impl Step {
         self.extracts.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The request, with the user's values. A relative URL begins at `base`.
+    /// Whether its judge looks at more than the status of an answer.
+    fn looks_inside(&self) -> bool {
+        let only_status = |check: &Check| matches!(check, Check::Status(_));
+        !self.extracts.is_empty() || !self.checks.iter().all(only_status)
+    }
+
+    /// Whether nothing in the request is to be filled.
+    fn is_fixed(&self) -> bool {
+        let (query, headers) = (self.query.values(), self.headers.iter());
+        let mut templates = query.chain(headers.map(|(_, value)| value));
+        let is_fixed = |template: &Template| template.constant().is_some();
+        let plain = matches!(self.body, Body::None) && self.authorization.is_none();
+        plain && is_fixed(&self.url) && templates.all(is_fixed)
+    }
+
+    /// The request, with the user's values. A relative URL begins at `base`, which is the same for all
+    /// calls of a run.
     pub(crate) fn call(&self, base: &Url, user: &mut User) -> Result<Call, Wrong> {
+        if let Some(call) = self.fixed.get() {
+            return Ok(call.clone());
+        }
+        let call = self.make(base, user)?;
+        if self.is_fixed() {
+            // Another thread may have been first, with the same.
+            drop(self.fixed.set(call.clone()));
+        }
+        Ok(call)
+    }
+
+    fn make(&self, base: &Url, user: &mut User) -> Result<Call, Wrong> {
         let mut url = join(base, &self.url.fill(user)?)?;
         for (name, value) in &self.query {
             url.query_pairs_mut().append_pair(name, &value.fill(user)?);
@@ -208,6 +238,11 @@ impl Pass {
 }
 
 impl Flow for Pass {
+    fn looks_inside(&self) -> bool {
+        let sent = self.sent.and_then(|sent| self.steps.get(sent));
+        sent.is_none_or(Step::looks_inside)
+    }
+
     fn advance(&mut self, reply: Option<&Reply>) -> Result<Next, Wrong> {
         if let (Some(reply), Some(step)) = (reply, self.sent.and_then(|s| self.steps.get(s))) {
             step.judge(reply, &mut self.user)?;

@@ -79,7 +79,7 @@ impl Hand {
                 return Ok(());
             };
             last = names.get(step).cloned().unwrap_or_default();
-            let exchange = self.session.exchange(&call, KEPT, self.clock.now());
+            let exchange = self.session.exchange(&call, Some(KEPT), self.clock.now());
             let limit = std::time::Duration::from_nanos(self.timeout);
             let answered = tokio::time::timeout(limit, exchange).await;
             let answered = answered.map_err(|_| SetUpError::Timeout {

@@ -125,7 +125,8 @@ pub(crate) async fn pass(
         let step = numbers
             .first
             .saturating_add(u16::try_from(step).unwrap_or(u16::MAX));
-        match send(means, call, step, first_due.take()).await {
+        let limit = flow.looks_inside().then_some(KEPT);
+        match send(means, (call, limit), step, first_due.take()).await {
             Ok((at, answer)) => (answered, reply) = (Some(at), Some(answer)),
             Err(kind) => break Outcome::Failed(kind),
         }
@@ -146,7 +147,7 @@ pub(crate) async fn pass(
 /// Sends one call. A failure is booked here, an answer when it has been judged.
 async fn send(
     means: &mut Means<'_>,
-    call: Call,
+    (call, limit): (Call, Option<usize>),
     step: u16,
     due: Option<Nanos>,
 ) -> Result<(Answered, Reply), Kind> {
@@ -154,7 +155,7 @@ async fn send(
     let start = desk.clock.now();
     let due = due.unwrap_or(start);
     desk.in_flight.set(desk.in_flight.get() + 1);
-    let exchange = means.session.exchange(&call, KEPT, start);
+    let exchange = means.session.exchange(&call, limit, start);
     let deadline = start.saturating_add(desk.timeout);
     let outcome = means.slot.bounded(deadline, exchange).await;
     desk.in_flight.set(desk.in_flight.get() - 1);

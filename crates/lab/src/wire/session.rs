@@ -93,16 +93,17 @@ impl Session {
         self.lines.clear();
     }
 
-    /// Sends a call at once and reads the whole answer; at most `limit` bytes of its body are kept.
+    /// Sends a call at once and reads the whole answer; headers and at most `limit` bytes of the
+    /// body are kept, if anything is.
     /// Dropping the future in between abandons the call and, with HTTP/1.1, its connection.
     pub(crate) async fn exchange(
         &mut self,
         call: &Call,
-        limit: usize,
+        limit: Option<usize>,
         start: Nanos,
     ) -> Result<(Answer, Kept), Failure> {
         let origin = &call.url[..Position::BeforePath];
-        let kept = Kept::new(limit);
+        let kept = limit.map(Kept::new);
         let known = self.lines.iter().position(|(place, _)| place == origin);
         let line = match known {
             Some(at) => &mut self.lines[at].1,
@@ -114,13 +115,16 @@ impl Session {
                     &mut self.lines[last].1
                 }
                 Place::Http2(trunk) => {
-                    let (answer, kept) = trunk.exchange(request(call)?, Some(kept), start).await?;
+                    let (answer, kept) = trunk.exchange(request(call)?, kept, start).await?;
                     return Ok((answer, kept.unwrap_or_default()));
                 }
             },
         };
         write(call, self.exchange.manner.keep_alive, &mut self.message);
-        let response = Response::new(call.method == Method::HEAD).keeping(kept);
+        let mut response = Response::new(call.method == Method::HEAD);
+        if let Some(kept) = kept {
+            response = response.keeping(kept);
+        }
         let (answer, kept) = line.exchange(&self.message, response, start).await?;
         Ok((answer, kept.unwrap_or_default()))
     }

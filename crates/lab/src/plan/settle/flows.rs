@@ -2,7 +2,7 @@
 //! from.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderName, Method};
@@ -154,6 +154,7 @@ fn step(table: &StepTable, option: &str, findings: &mut Findings) -> Option<Step
         checks: checks?,
         think: table.think,
         once: table.once,
+        fixed: OnceLock::new(),
     })
 }
 

@@ -48,14 +48,8 @@ pub(super) async fn expired_rows_vanish_and_the_rest_stays(place: Place) {
             ])
             .await
             .unwrap();
-        store
-            .delete_client(
-                &create(&store, client(&until.to_string())).await.id,
-                None,
-                until,
-            )
-            .await
-            .unwrap();
+        let gone = create(&store, client(&until.to_string())).await.id;
+        store.delete_client(&gone, None, until).await.unwrap();
     }
     expire(&store, NOW).await;
 
