@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::compare::metric::Metric;
 use crate::echo::{Algorithm, Stall};
 
 /// A load lab for authorization servers.
@@ -146,6 +147,9 @@ pub(crate) struct CompareOptions {
     /// Differences of medians below this are not worth a verdict, such as 1%
     #[arg(long, value_parser = share)]
     pub(crate) least: Option<f64>,
+    /// Only this figure, such as p99, 'service p99.9' or rate; may be given many times
+    #[arg(long)]
+    pub(crate) metric: Vec<Metric>,
     /// Compare what processes and databases used, too
     #[arg(long)]
     pub(crate) resources: bool,
@@ -182,6 +186,9 @@ pub(crate) struct AbArgs {
     /// The target of side B
     #[arg(long)]
     pub(crate) b_target: Option<String>,
+    /// A variable or option of the plan on both sides; may be given many times
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) set: Vec<String>,
     /// A variable or option of the plan on side A; may be given many times
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) a_set: Vec<String>,
@@ -202,8 +209,9 @@ pub(crate) struct JudgeArgs {
     /// Run directories
     #[arg(required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// A condition, such as 'p99 < 50 ms' or 'errors < 0.1 %'; may be given many times
-    #[arg(short, long, required = true)]
+    /// A condition, such as 'p99 < 50 ms' or 'errors < 0.1 %'; may be given many times; without any,
+    /// those of the run's plan
+    #[arg(short, long)]
     pub(crate) threshold: Vec<String>,
 }
 

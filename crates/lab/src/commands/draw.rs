@@ -119,7 +119,10 @@ fn over_time(runs: &[Run]) -> String {
         panel("Response time", "ms", Scale::Log),
     ];
     for run in runs {
-        let windows = run.kept.ledger.books.windows().all();
+        // The last second is not whole.
+        let whole = run.kept.ledger.measured.until_ns / 1_000_000_000;
+        let mut windows = run.kept.ledger.books.windows().all();
+        windows.retain(|second, _| *second < whole.max(1));
         let curve = |of: &dyn Fn(&crate::record::books::windows::Window) -> f64| {
             let points = windows
                 .iter()

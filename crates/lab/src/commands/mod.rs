@@ -7,7 +7,7 @@ mod prepare;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::commands::cli::{
@@ -21,6 +21,7 @@ use crate::compare::{self, CompareError, Comparison, Options, Summary, Unreadabl
 use crate::plan::Overrides;
 use crate::play::{self, PlayError, Played, Request};
 use crate::record::control::{self, StopError};
+use crate::record::kept::{Kept, KeptError};
 use crate::report::kept::{self, Form, ReportError};
 use crate::report::table;
 
@@ -55,6 +56,12 @@ pub(crate) enum CommandError {
     Json(#[from] serde_json::Error),
     #[error("cannot write the report: {0}")]
     Output(#[from] io::Error),
+    #[error(transparent)]
+    Kept(#[from] KeptError),
+    #[error("{path}: its plan has no thresholds; give some with -t", path = .0.display())]
+    NoThresholds(PathBuf),
+    #[error("the sides have no step in common: there is nothing to compare")]
+    NothingInCommon,
     #[error("a run of side {0} was stopped before its end: the sides cannot be compared")]
     Cut(&'static str),
 }
@@ -64,7 +71,7 @@ impl CommandError {
     pub(crate) fn is_usage(&self) -> bool {
         match self {
             Self::Play(error) => error.is_usage(),
-            Self::Threshold(_) => true,
+            Self::Threshold(_) | Self::NoThresholds(_) => true,
             _ => false,
         }
     }
@@ -134,7 +141,15 @@ fn run(args: RunArgs, surroundings: Surroundings<'_>) -> Result<ExitCode, Comman
     };
     let played = play::play(&request(args.plan, overrides, &args.common, surroundings))?;
     tell(&played)?;
-    Ok(exit_code(&played.judgements, played.stop.as_ref()).into())
+    let code = exit_code(&played.judgements, played.stop.as_ref());
+    let rows = &played.summary.rows;
+    // A run of which nothing was right has shown nothing, whether or not anybody set a threshold.
+    let is_empty = rows.iter().all(|row| row.right() == 0);
+    Ok(if code == 0 && is_empty {
+        ExitCode::FAILURE
+    } else {
+        code.into()
+    })
 }
 
 fn tell(played: &Played) -> Result<(), CommandError> {
@@ -163,11 +178,18 @@ fn options(wishes: &CompareOptions) -> Options {
         alpha: wishes.alpha,
         least: wishes.least.unwrap_or(0.0),
         resources: wishes.resources,
-        ..Options::default()
+        metrics: if wishes.metric.is_empty() {
+            Options::default().metrics
+        } else {
+            wishes.metric.clone()
+        },
     }
 }
 
 fn show(comparison: &Comparison, wishes: &CompareOptions) -> Result<ExitCode, CommandError> {
+    if comparison.lines.is_empty() {
+        return Err(CommandError::NothingInCommon);
+    }
     let text = match wishes.format {
         Shape::Text => comparison.text()?,
         Shape::Markdown => comparison.markdown()?,
@@ -200,7 +222,7 @@ fn ab(args: &AbArgs, surroundings: Surroundings<'_>) -> Result<ExitCode, Command
         };
         let overrides = Overrides {
             target: target.clone(),
-            set: set.clone(),
+            set: args.set.iter().chain(set).cloned().collect(),
             ..Overrides::default()
         };
         let mut asked = request(plan.clone(), overrides, &args.common, surroundings);
@@ -216,14 +238,29 @@ fn ab(args: &AbArgs, surroundings: Surroundings<'_>) -> Result<ExitCode, Command
     show(&comparison, &args.options)
 }
 
+/// The thresholds that were given or, where none was, those of the run's plan.
+fn thresholds(args: &JudgeArgs, run: &Path) -> Result<Vec<Threshold>, CommandError> {
+    let mut texts = args.threshold.clone();
+    if texts.is_empty() {
+        let kept = Kept::open(run)?;
+        let planned = kept.plan.get("thresholds").and_then(toml::Value::as_array);
+        let planned = planned
+            .into_iter()
+            .flatten()
+            .filter_map(toml::Value::as_str);
+        texts.extend(planned.map(str::to_owned));
+    }
+    if texts.is_empty() {
+        return Err(CommandError::NoThresholds(run.to_owned()));
+    }
+    let parsed = texts.iter().map(|text| text.parse());
+    Ok(parsed.collect::<Result<_, Unclear>>()?)
+}
+
 fn judge(args: &JudgeArgs) -> Result<ExitCode, CommandError> {
-    let thresholds: Vec<Threshold> = args
-        .threshold
-        .iter()
-        .map(|text| text.parse())
-        .collect::<Result<_, Unclear>>()?;
     let mut code = 0;
     for run in &args.runs {
+        let thresholds = thresholds(args, run)?;
         let judgements = threshold::judge(&Summary::read(run)?, &thresholds);
         let mut out = stdout().lock();
         if args.runs.len() > 1 {

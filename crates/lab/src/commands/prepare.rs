@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
@@ -34,7 +34,11 @@ pub(crate) fn prepare(
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build_local(LocalOptions::default())?;
-    let (clients, users) = runtime.block_on(make(args, environment))?;
+    // Before anything is made whose secrets could then not be kept.
+    fs::create_dir_all(&args.output).map_err(|error| BadRun::Write(args.output.clone(), error))?;
+    let rows = Rc::new(RefCell::new((Rows::new(), Rows::new())));
+    let made = runtime.block_on(make(args, environment, &rows));
+    let (clients, users) = rows.take();
     let mut files = Vec::new();
     for (name, mut rows) in [("clients.csv", clients), ("users.csv", users)] {
         if rows.is_empty() {
@@ -45,15 +49,19 @@ pub(crate) fn prepare(
         write(&path, &rows).map_err(|error| BadRun::Write(path.clone(), error))?;
         files.push(path);
     }
+    made?;
     Ok(files)
 }
 
 async fn make(
     args: &PrepareArgs,
     environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<(Rows, Rows), PlayError> {
+    rows: &Rc<RefCell<(Rows, Rows)>>,
+) -> Result<(), PlayError> {
     let (mut target, _) = open_target(&args.target, None, &pairs(&args.target_set))?;
-    read_secrets(&mut target, environment)?;
+    if let Some(unread) = read_secrets(&mut target, environment).1.into_iter().next() {
+        return Err(unread.into());
+    }
     let trust = if args.insecure {
         Trust::Anybody
     } else {
@@ -83,11 +91,10 @@ async fn make(
     let prepare = Rc::new(prepare);
     let tasks: Rc<RefCell<Vec<_>>> = Rc::new(RefCell::new(prepare.tasks().collect()));
     let bar = indicatif::ProgressBar::new(tasks.borrow().len() as u64);
-    let rows = Rc::new(RefCell::new((Rows::new(), Rows::new())));
     let has_failed = Rc::new(Cell::new(false));
     let mut workers = Vec::new();
     for _ in 0..args.concurrency {
-        let (prepare, tasks, rows) = (Rc::clone(&prepare), Rc::clone(&tasks), Rc::clone(&rows));
+        let (prepare, tasks, rows) = (Rc::clone(&prepare), Rc::clone(&tasks), Rc::clone(rows));
         let (bar, has_failed, manner) = (bar.clone(), Rc::clone(&has_failed), manner.clone());
         let worker = Worker {
             prepare,
@@ -102,7 +109,7 @@ async fn make(
         worker.await.map_err(Broken::from)??;
     }
     bar.finish_and_clear();
-    Ok(rows.take())
+    Ok(())
 }
 
 /// One of those who make clients and users, all from one list.

@@ -1,6 +1,6 @@
 //! A plan that was checked: what the engine works from. It must not know how it was written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -62,14 +62,39 @@ impl Plan {
         &self.used
     }
 
-    /// Whether it uses flows that are built in, which have to know what the target says of itself.
+    /// Whether it has to know what the target says of itself.
     pub(crate) fn uses_flows(&self) -> bool {
         let populations = self
             .populations
             .iter()
             .flat_map(|population| &population.flows);
         let mut all = populations.chain(&self.setup).chain(&self.teardown);
-        all.any(|flow| matches!(flow.kind, FlowKind::BuiltIn { .. }))
+        let asks = |name: &&str| name.starts_with("target.") && !name.ends_with(".issuer");
+        all.any(|flow| {
+            let is_built_in = matches!(flow.kind, FlowKind::BuiltIn { .. });
+            is_built_in || flow.kind.names().iter().any(asks)
+        })
+    }
+
+    /// What its templates ask of the target that is not among these names, and where.
+    pub(crate) fn unknown_of_target(&self, known: &BTreeMap<String, String>) -> Option<PlanError> {
+        let populations = self
+            .populations
+            .iter()
+            .flat_map(|population| &population.flows);
+        let all = populations.chain(&self.setup).chain(&self.teardown);
+        all.flat_map(|flow| flow.kind.names().into_iter().map(move |name| (flow, name)))
+            .find_map(|(flow, name)| {
+                let asked = name.strip_prefix("target.")?;
+                let names: Vec<&str> = known.keys().map(String::as_str).collect();
+                let what = || {
+                    format!(
+                        "the target does not tell `{asked}`; it tells {}",
+                        names.join(", ")
+                    )
+                };
+                (!known.contains_key(asked)).then(|| self.problem(&flow.written, what()))
+            })
     }
 
     /// A text without the plan's secrets: for everything that a run keeps or prints.

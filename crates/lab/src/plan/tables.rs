@@ -86,7 +86,7 @@ tables! {
         /// What the run keeps: every sample, or histograms only, for very long runs.
         keep: Keep, "`\"samples\"` (default) or `\"histograms\"`";
         /// Conditions that the finished run must meet, such as `p99 < 50 ms` or `errors < 0.1 %`; one
-        /// that is not met makes the exit status 1.
+        /// that is not met makes the exit status 3.
         thresholds: Vec<String>, "a list of conditions";
         /// Conditions that end the run early, such as `5xx > 5 % for 10 s` or `p99 > 500 ms for 15 s`.
         autostop: Vec<String>, "a list of conditions";

@@ -18,6 +18,9 @@ use crate::scenario::Scenario;
 use crate::scenario::parameters::BadScenario;
 use crate::scenario::target::Target;
 
+/// Built-in flows whose answers hold no new token.
+const WITHOUT_TOKENS: [&str; 3] = ["clients", "discovery", "jwks"];
+
 /// What all generators play.
 pub(crate) struct Cast {
     pub(crate) populations: Vec<Role>,
@@ -49,6 +52,8 @@ pub(crate) struct Role {
 pub(crate) struct Act {
     pub(crate) numbers: Numbers,
     pub(crate) script: Script,
+    /// Whether its answers hold new tokens.
+    pub(crate) issues: bool,
 }
 
 pub(crate) enum Script {
@@ -120,6 +125,10 @@ fn act(
     target: &Target,
     steps: &mut Vec<Step>,
 ) -> Result<Act, BadFlow> {
+    let issues = match &flow.kind {
+        FlowKind::BuiltIn { flow, .. } => !WITHOUT_TOKENS.contains(&flow.as_str()),
+        FlowKind::Steps(_) => false,
+    };
     let (script, names) = script(flow, target)?;
     let whole = format!("{population}/{}", flow.name);
     let number = |steps: &Vec<Step>| u16::try_from(steps.len()).unwrap_or(u16::MAX);
@@ -137,7 +146,11 @@ fn act(
     };
     steps.push(flow);
     steps.extend(calls.collect::<Vec<_>>());
-    Ok(Act { numbers, script })
+    Ok(Act {
+        numbers,
+        script,
+        issues,
+    })
 }
 
 /// What a flow does, and the names of its steps.

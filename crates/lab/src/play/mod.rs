@@ -92,14 +92,18 @@ pub(crate) enum PlayError {
     Io(#[from] io::Error),
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
-    #[error("given up: told to stop twice")]
+    #[error("given up: told to stop")]
     Abandoned,
 }
 
 impl PlayError {
     /// Whether what was asked makes no sense, rather than that doing it failed.
     pub(crate) fn is_usage(&self) -> bool {
-        matches!(self, Self::Plan(_) | Self::Run(_))
+        match self {
+            Self::Plan(_) => true,
+            Self::Run(bad) => !matches!(bad, BadRun::Write(..) | BadRun::Ended(_)),
+            _ => false,
+        }
     }
 }
 
@@ -120,7 +124,10 @@ pub(crate) fn play(request: &Request<'_>) -> Result<Played, PlayError> {
     runtime.block_on(async {
         // Before anything is sent: a user who stops the run at once still gets its report.
         let mut stop = signal(SignalKind::interrupt())?;
-        let ready = Ready::make(request).await?;
+        let ready = tokio::select! {
+            ready = Ready::make(request) => ready?,
+            _ = stop.recv() => return Err(PlayError::Abandoned),
+        };
         if !request.quiet && !ready.plan.description.is_empty() {
             writeln!(
                 io::stderr(),
@@ -145,6 +152,13 @@ pub(crate) fn play(request: &Request<'_>) -> Result<Played, PlayError> {
                 BTreeMap::new(),
             ),
         )?;
+        if !request.quiet {
+            writeln!(
+                io::stderr(),
+                "run directory: {}",
+                directory.path().display()
+            )?;
+        }
         let run = Run {
             request,
             zero_ns: u64::try_from(zero.as_nanos()).unwrap_or(u64::MAX),
@@ -245,7 +259,10 @@ impl Run<'_> {
         let haul = self
             .drive(&mut ready, begin, recorder.as_ref(), stop)
             .await?;
-        let teardown = once::tear_down(&ready).await;
+        let teardown = tokio::select! {
+            failed = once::tear_down(&ready) => failed,
+            _ = stop.recv() => vec!["the tear-down was cut short".to_owned()],
+        };
         let measured = Span {
             from_ns: warm_until.min(haul.until),
             until_ns: haul.until,
@@ -383,7 +400,9 @@ impl Run<'_> {
                     let post = board.sum();
                     eye.look(&post, &self.checks, self.clock.now());
                     failure = failure.or(post.failure);
-                    if failure.is_some() || eye.stop.is_some() {
+                    let end = failure.clone().or(eye.stop.as_ref().map(ToString::to_string));
+                    if let Some(why) = end.filter(|_| !board.is_stopped()) {
+                        self.directory.note(self.clock.now(), &why)?;
                         board.stop();
                     }
                 }

@@ -100,7 +100,7 @@ impl Person {
         let mut means = Means {
             desk: &stage.desk,
             slot,
-            issues: matches!(act.script, Script::BuiltIn { .. }),
+            issues: act.issues,
             session: &mut self.session,
             pause: &mut pause,
         };

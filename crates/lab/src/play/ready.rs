@@ -85,23 +85,26 @@ impl Ready {
         let autostop = parsed(&plan, "autostop", &plan.autostop)?;
         let sources = sources(&plan)?;
         let (mut target, target_table) = load_target(&plan, request)?;
-        let secrets = read_secrets(&mut target, request.environment)?;
+        let (secrets, unread) = read_secrets(&mut target, request.environment);
+        // Most flows need no secret of the target: those that do say so when they miss it.
+        let mut warnings: Vec<String> = unread.iter().map(ToString::to_string).collect();
+        warnings.extend(target.warning());
+        warnings.extend(target.file.notes.clone());
         let manner = manner(&plan.connection)?;
         once::ask_target(&plan, &mut target, &manner).await?;
         let base = Url::parse(&target.file.issuer).map_err(|_| BadRun::NoTarget)?;
         let base = Arc::new(base);
-        let known = target.variables.clone();
+        let known = target.tells();
+        if let Some(problem) = plan.unknown_of_target(&known) {
+            return Err(problem.into());
+        }
         let values = plan.values(known);
         let values = once::set_up(&plan, &target, &manner, &base, values).await?;
         let feeds = Arc::new(Feeds::open(&plan, &values, Part::WHOLE)?);
         let (roles, steps) = cast::roles(&plan, &target, &feeds)
             .map_err(|bad| plan.problem(&bad.option, bad.why.to_string()))?;
         Ok(Self {
-            warnings: target
-                .warning()
-                .into_iter()
-                .chain(target.file.notes.clone())
-                .collect(),
+            warnings,
             steps: steps.into(),
             plan,
             target,
@@ -187,7 +190,17 @@ pub(crate) fn open_target(
 ) -> Result<(Target, toml::Table), BadRun> {
     let text = target_text(name, plan)?;
     let target = Target::load(&text, set).map_err(|why| BadRun::Target(name.to_owned(), why))?;
-    Ok((target, text.parse().unwrap_or_default()))
+    let mut table: toml::Table = text.parse().unwrap_or_default();
+    let variables = table
+        .get_mut("variables")
+        .and_then(toml::Value::as_table_mut);
+    if let Some(variables) = variables {
+        variables.extend(
+            set.iter()
+                .map(|(name, value)| (name.clone(), value.as_str().into())),
+        );
+    }
+    Ok((target, table))
 }
 
 /// A target by the path of its file, or by name: beside the plan's directory or seen from here.
@@ -211,36 +224,47 @@ fn target_text(name: &str, plan: Option<&Path>) -> Result<String, BadRun> {
     Err(BadRun::TargetFile(name.to_owned(), last))
 }
 
+/// Gives the target its secrets: their values, and those that cannot be read.
 pub(crate) fn read_secrets(
     target: &mut Target,
     environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<Vec<String>, BadRun> {
+) -> (Vec<String>, Vec<BadRun>) {
     let sources: BTreeMap<String, SecretSource> = target
         .secrets()
         .map(|(name, source)| (name.to_owned(), source.clone()))
         .collect();
-    let mut values = Vec::new();
+    let (mut values, mut unread) = (Vec::new(), Vec::new());
     for (name, source) in sources {
-        let bad = |place: String, why: String| BadRun::Secret {
-            name: name.clone(),
-            place,
-            why,
-        };
-        let value = match source {
-            SecretSource::File(path) => fs::read_to_string(&path)
-                .map(|text| text.trim_end_matches(['\r', '\n']).to_owned())
-                .map_err(|error| bad(path.display().to_string(), error.to_string()))?,
-            SecretSource::Env(variable) => environment(&variable).ok_or_else(|| {
-                bad(
-                    format!("the environment variable {variable}"),
-                    "it is not set".to_owned(),
-                )
-            })?,
-        };
-        target.set_secret(&name, &value);
-        values.push(value);
+        match read_secret(&name, source, environment) {
+            Ok(value) => {
+                target.set_secret(&name, &value);
+                values.push(value);
+            }
+            Err(why) => unread.push(why),
+        }
     }
-    Ok(values)
+    (values, unread)
+}
+
+fn read_secret(
+    name: &str,
+    source: SecretSource,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, BadRun> {
+    let bad = |place: String, why: String| BadRun::Secret {
+        name: name.to_owned(),
+        place,
+        why,
+    };
+    match source {
+        SecretSource::File(path) => fs::read_to_string(&path)
+            .map(|text| text.trim_end_matches(['\r', '\n']).to_owned())
+            .map_err(|error| bad(path.display().to_string(), error.to_string())),
+        SecretSource::Env(variable) => environment(&variable).ok_or_else(|| {
+            let place = format!("the environment variable {variable}");
+            bad(place, "it is not set".to_owned())
+        }),
+    }
 }
 
 fn manner(connection: &Connection) -> Result<Manner, BadRun> {

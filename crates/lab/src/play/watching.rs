@@ -151,9 +151,10 @@ pub(crate) fn verdict(watched: &Watched, measured: Span, ledger: &Ledger) -> Vec
         .measured()
         .filter(|(step, _)| step.unit == Unit::Sample);
     let busiest = calls.max_by_key(|(_, book)| book.count());
-    let response = busiest.and_then(|(_, book)| book.response());
-    let quantile =
-        |share| response.map_or(0.0, |latencies| seconds(latencies.quantile(share)) * 1000.0);
+    let Some(response) = busiest.and_then(|(_, book)| book.response()) else {
+        return Vec::new();
+    };
+    let quantile = |share| seconds(response.quantile(share)) * 1000.0;
     let facts = Facts::gather(
         watched,
         "generator",

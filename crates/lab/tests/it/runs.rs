@@ -379,3 +379,64 @@ fn two_sides_are_run_in_turns_and_compared() {
         .unwrap();
     assert_eq!(judged.status.code(), Some(3), "{}", text(&judged));
 }
+
+#[test]
+fn nothing_right_is_no_success() {
+    let stub = Stub::start(|_| Act::Send(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n".to_vec()));
+    let lab = Lab::new(&stub.url, LOOPS);
+    let output = lab.run(&[]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+}
+
+#[test]
+fn steps_know_what_the_target_says_of_itself() {
+    let stub = Stub::start(|seen| {
+        if !seen.head.contains("/.well-known/") {
+            return ok();
+        }
+        let host = seen
+            .head
+            .lines()
+            .find_map(|line| line.strip_prefix("host: "))
+            .unwrap();
+        let body = format!(
+            "{{\"issuer\": \"http://{host}/\", \"token_endpoint\": \"http://{host}/tokens\", \"jwks_uri\": \"http://{host}/.well-known/keys\", \"keys\": []}}"
+        );
+        Act::Send(
+            format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            )
+            .into_bytes(),
+        )
+    });
+    let plan = LOOPS.replace("url = '/a'", "url = '${target.token_endpoint}'");
+    let lab = Lab::new(&stub.url, &plan);
+    let path = lab.dir.path().join("plan.toml");
+    let with_discovery = fs::read_to_string(&path)
+        .unwrap()
+        .replace("discovery = ''\n", "");
+    fs::write(&path, with_discovery).unwrap();
+    let output = lab.run(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let tokens = stub
+        .seen()
+        .iter()
+        .filter(|seen| seen.head.starts_with("GET /tokens "))
+        .count();
+    assert_eq!(tokens, 200);
+    let unknown = LOOPS.replace("url = '/a'", "url = '${target.nothing_such}'");
+    let lab = Lab::new(&stub.url, &unknown);
+    let output = lab.run(&[]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert!(text(&output).contains("nothing_such"), "{}", text(&output));
+}
+
+#[test]
+fn a_run_is_judged_by_the_thresholds_of_its_plan_again() {
+    let stub = Stub::start(|_| ok());
+    let lab = Lab::new(&stub.url, &format!("thresholds = ['rate < 1/s']\n{LOOPS}"));
+    assert_eq!(lab.run(&[]).status.code(), Some(3));
+    let judged = assay().arg("judge").arg(lab.directory()).output().unwrap();
+    assert_eq!(judged.status.code(), Some(3), "{}", text(&judged));
+}

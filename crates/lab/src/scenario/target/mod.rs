@@ -99,6 +99,27 @@ impl Target {
         self.variables.insert(name.to_owned(), value.to_owned());
     }
 
+    /// What templates of steps may ask of it, by name: its variables and its endpoints.
+    pub(crate) fn tells(&self) -> Variables {
+        let endpoints = &self.endpoints;
+        let named = [
+            ("authorization_endpoint", &endpoints.authorization),
+            ("token_endpoint", &endpoints.token),
+            ("introspection_endpoint", &endpoints.introspection),
+            ("revocation_endpoint", &endpoints.revocation),
+            ("userinfo_endpoint", &endpoints.userinfo),
+            ("end_session_endpoint", &endpoints.end_session),
+            ("jwks_uri", &endpoints.jwks),
+        ];
+        let mut told = self.variables.clone();
+        told.insert("issuer".to_owned(), self.file.issuer.clone());
+        let named = named
+            .into_iter()
+            .filter_map(|(name, url)| Some((name, url.as_ref()?)));
+        told.extend(named.map(|(name, url)| (name.to_owned(), url.to_string())));
+        told
+    }
+
     /// A sentence to print with every result, where nobody has tried this file.
     pub(crate) fn warning(&self) -> Option<String> {
         let name = &self.file.name;
