@@ -53,8 +53,11 @@ impl Book {
         self.right + self.wrong_count()
     }
 
+    /// Wrong answers and failures, without what was on its way when the run was stopped: that says
+    /// nothing about the target.
     pub(crate) fn errors(&self) -> u64 {
-        self.wrong_count() + self.failed_count()
+        let interrupted = self.failed.get(&Kind::Interrupted).copied();
+        self.wrong_count() + self.failed_count() - interrupted.unwrap_or(0)
     }
 
     pub(crate) fn wrong_count(&self) -> u64 {

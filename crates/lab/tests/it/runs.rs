@@ -188,6 +188,7 @@ fn a_stopped_run_leaves_its_figures() {
     let get = row(&summary, "p/steps/get");
     let sent = stub.seen().len() as u64;
     assert_eq!(get["count"], sent, "what was on its way is counted, too");
+    assert_eq!(get["errors"], 0, "and is no error of the target's");
     assert!(
         summary["notes"]
             .to_string()

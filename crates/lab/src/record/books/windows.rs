@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::cells::{self, CELLS};
 use crate::clock::Nanos;
 use crate::sample::{Outcome, Sample};
+use crate::wire::Kind;
 
 const SECOND: Nanos = 1_000_000_000;
 
@@ -120,8 +121,8 @@ impl Open {
                 window.wrong += 1;
                 status
             }
-            Outcome::Failed(_) => {
-                window.errors += 1;
+            Outcome::Failed(kind) => {
+                window.errors += u64::from(kind != Kind::Interrupted);
                 return;
             }
         };
