@@ -11,7 +11,7 @@ METHOD = """\
 - **Same core, same generator.** Every server has core {server_core}, with its PostgreSQL where it has one; `assay hit` has
   core {generator_core}. {concurrency} connections, plain HTTP/1.1 on loopback, a closed loop of {seconds:g} s each
   time. What more cores bring is another question.
-- **In rounds.** All servers are up, one is asked at a time. Each of the {rounds} rounds asks every server everything, every
+- **In rounds.** All servers are up, one is asked at a time{paused}. Each of the {rounds} rounds asks every server everything, every
   other round in the opposite order. A cell has the median of the rounds, and the lowest and highest. Ratios are made
   round by round: median, lowest and highest of the ratios.
 - **Warm.** Before the first round every operation is driven for {warm:g} s, with Keycloak for {warm_java:g} s, since
@@ -118,7 +118,12 @@ def start_rows(targets):
     yield ["memory, after all rounds", *(megabytes(target["loaded_bytes"]) for target in targets)]
 
 
-def disturbances(runs):
+UNPAUSED = """\
+Work that the other servers did unasked is part of that: Java still compiles after Keycloak's turn, to the disadvantage of
+whoever is next, so look at the highest of a spread too. (Later versions of the script pause the others.)"""
+
+
+def disturbances(plan, runs):
     every = [one for cell in runs.values() for one in cell]
     noisy = [one for one in every if one["beside"]["strangers_cores"] + one["beside"]["stolen_cores"] > NOISY]
     worst = max(one["beside"]["strangers_cores"] for one in every)
@@ -129,9 +134,8 @@ def disturbances(runs):
         else f"In none of {len(every)} measurements had strangers and the hypervisor more than {NOISY:.0%} of a core"
     )
     return (
-        f"{verdict}; at most, programs that were not part of it had {worst:.1%} of a core, the hypervisor {stolen:.1%}. "
-        "Work that the other servers do unasked is part of that: Java still compiles after Keycloak's turn, to the "
-        "disadvantage of whoever is next, so look at the highest of a spread too."
+        f"{verdict}; at most, programs that were not part of it had {worst:.1%} of a core, the hypervisor {stolen:.1%}."
+        + ("" if plan.get("others_paused") else f" {UNPAUSED}")
     )
 
 
@@ -152,7 +156,7 @@ def text(directory, environment, plan, targets, runs):
         f"{environment['memory_gib']} GiB, Linux {environment['kernel']}; load average at the start "
         f"{environment['load_average']}. {', '.join(unique)}, {environment['postgres']}, {environment['assay']}.",
         f"Signet was {environment['server']}.",
-        disturbances(runs),
+        disturbances(plan, runs),
         "## Requests a second on one core",
         table(["", *names], rate_rows(plan, targets, runs)),
         "Median (lowest – highest). – : the server has no such thing. † : the generator's core was full, "
@@ -174,7 +178,7 @@ def text(directory, environment, plan, targets, runs):
         table(["", *names], terms),
         (Path(__file__).parent / "terms.md").read_text(encoding="utf-8").strip(),
         "## Method",
-        METHOD.format(**plan),
+        METHOD.format(**plan, paused=", the others are paused" if plan.get("others_paused") else ""),
         "## To repeat it",
         "`make peers` measures with the usual lengths; exactly as here:",
         f"```sh\nscripts/peers --rounds {plan['rounds']} --seconds {plan['seconds']:g} --concurrency {plan['concurrency']} "

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import document
 import targets
-from processes import GENERATOR, SERVER, Failed, cpu_seconds, machine_seconds, memory_bytes, postgres_beside
+from processes import GENERATOR, SERVER, Failed, cpu_seconds, machine_seconds, memory_bytes, paused, postgres_beside
 
 ORDER = [
     "client credentials, opaque",
@@ -174,7 +174,9 @@ def rounds(run, servers, raw):
         for name in ORDER:
             able = [target for target in servers if name in target.operations]
             for target in able if number % 2 == 0 else reversed(able):
-                answer = measure(run, target, target.operations[name], lengths[target.name, name])
+                others = [other.process.child.pid for other in servers if other is not target]
+                with paused(others):
+                    answer = measure(run, target, target.operations[name], lengths[target.name, name])
                 answer |= {"round": number, "operation": name, "target": target.name}
                 path = raw / f"{re.sub('[^a-z0-9]+', '-', name.lower())}.jsonl"
                 with open(path, "a", encoding="utf-8") as file:
@@ -232,7 +234,7 @@ def measured(options, scratch):
         for target in servers:
             target.stop()
     plan = {key: getattr(options, key) for key in ("rounds", "seconds", "concurrency", "warm", "warm_java", "tokens")}
-    plan |= {"order": ORDER, "server_core": SERVER, "generator_core": GENERATOR}
+    plan |= {"order": ORDER, "server_core": SERVER, "generator_core": GENERATOR, "others_paused": True}
     about["load_average_at_the_end"] = " ".join(read("/proc/loadavg").split()[:3])
     for name, content in (("environment", about), ("plan", plan), ("targets", described)):
         (into / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
