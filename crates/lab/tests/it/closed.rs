@@ -1,5 +1,6 @@
 //! The closed loop: exactly as many requests as asked for, over as many connections.
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::process::Stdio;
 use std::sync::mpsc;
 
@@ -95,11 +96,8 @@ fn interrupt_ends_the_run_and_keeps_its_figures() {
         .spawn()
         .unwrap();
     arrival.recv().unwrap();
-    let pid = child.id().to_string();
-    let killed = std::process::Command::new("kill")
-        .args(["-INT", &pid])
-        .status();
-    assert!(killed.unwrap().success());
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
     let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

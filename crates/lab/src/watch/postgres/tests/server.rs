@@ -4,6 +4,8 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::environment;
 
 pub(super) struct Server {
@@ -101,8 +103,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let id = self.process.id().to_string();
-        drop(Command::new("kill").args(["-INT", &id]).status());
+        // Not by the program `kill`, which a bare system does not have.
+        let pid = i32::try_from(self.process.id())
+            .ok()
+            .and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            drop(kill_process(pid, Signal::INT));
+        }
         drop(self.process.wait());
     }
 }
