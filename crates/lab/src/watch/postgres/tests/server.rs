@@ -108,7 +108,7 @@ impl Drop for Server {
             .ok()
             .and_then(Pid::from_raw);
         if let Some(pid) = pid {
-            drop(kill_process(pid, Signal::INT));
+            kill_process(pid, Signal::INT).unwrap_or(());
         }
         drop(self.process.wait());
     }
