@@ -120,12 +120,12 @@ fn request<'a>(
     Request {
         plan,
         overrides,
-        target_set: common.target_set.iter().cloned().collect(),
+        target_set: pairs(&common.target_set),
         root: common.runs.clone(),
         threads: common.threads,
         quiet: common.quiet,
         watch_every: common.watch_every,
-        labels: common.label.iter().cloned().collect(),
+        labels: pairs(&common.label),
         command: surroundings.arguments.to_vec(),
         environment: surroundings.environment,
     }

@@ -19,7 +19,6 @@ use crate::play::crew::Broken;
 use crate::play::once::{Hand, SetUpError};
 use crate::play::ready::{BadRun, open_target, read_secrets};
 use crate::scenario::target::prepare::{Counts, Kind, Prepare, Task};
-use crate::scenario::target::set_up::SetUp;
 use crate::scenario::user::UserState;
 use crate::wire::session::Manner;
 use crate::wire::trust::{self, Trust};
@@ -74,14 +73,7 @@ async fn make(
         http2: false,
         keep_alive: true,
     };
-    let mut hand = Hand::new(&manner, TIMEOUT);
-    let names = SetUp::STEPS.map(str::to_owned);
-    hand.through(
-        &mut SetUp::new(&mut target),
-        "the target's own words",
-        &names,
-    )
-    .await?;
+    Hand::new(&manner, TIMEOUT).ask(&mut target).await?;
     let counts = Counts {
         clients: args.clients,
         users: args.users,

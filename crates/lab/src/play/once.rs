@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use http::StatusCode;
 use url::Url;
 
 use crate::call::{Flow, Next, Reply, Wrong};
@@ -58,6 +57,13 @@ impl Hand {
         }
     }
 
+    /// Asks a target what it says of itself.
+    pub(crate) async fn ask(&mut self, target: &mut Target) -> Result<(), SetUpError> {
+        let names = SetUp::STEPS.map(str::to_owned);
+        self.through(&mut SetUp::new(target), "the target's own words", &names)
+            .await
+    }
+
     /// Goes through a flow; `names` are those of its steps.
     pub(crate) async fn through(
         &mut self,
@@ -79,24 +85,19 @@ impl Hand {
                 return Ok(());
             };
             last = names.get(step).cloned().unwrap_or_default();
-            let exchange = self.session.exchange(&call, Some(KEPT), self.clock.now());
+            let exchange = self.session.exchange(call, Some(KEPT), self.clock.now());
             let limit = std::time::Duration::from_nanos(self.timeout);
             let answered = tokio::time::timeout(limit, exchange).await;
             let answered = answered.map_err(|_| SetUpError::Timeout {
                 flow: name.to_owned(),
                 step: last.clone(),
             })?;
-            let (answer, kept) = answered.map_err(|failure| SetUpError::Failed {
+            let (_, answer) = answered.map_err(|failure| SetUpError::Failed {
                 flow: name.to_owned(),
                 step: last.clone(),
                 failure,
             })?;
-            reply = Some(Reply {
-                url: call.url,
-                status: StatusCode::from_u16(answer.status).unwrap_or_default(),
-                headers: kept.headers,
-                body: kept.body.into(),
-            });
+            reply = Some(answer);
         }
     }
 }
@@ -110,10 +111,7 @@ pub(crate) async fn ask_target(
     if !plan.uses_flows() {
         return Ok(());
     }
-    let mut hand = Hand::new(manner, plan.timeout);
-    let names = SetUp::STEPS.map(str::to_owned);
-    hand.through(&mut SetUp::new(target), "the target's own words", &names)
-        .await?;
+    Hand::new(manner, plan.timeout).ask(target).await?;
     Ok(())
 }
 

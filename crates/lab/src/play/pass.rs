@@ -3,8 +3,6 @@
 
 use std::cell::{Cell, RefCell};
 
-use http::StatusCode;
-
 use crate::call::{Call, Flow, Next, Reply};
 use crate::clock::{Clock, Nanos};
 use crate::play::scribe::Scribe;
@@ -83,14 +81,13 @@ impl Answered {
     }
 }
 
-/// Performs a whole pass, which was to start at `due`, or now where nothing but its user decides; true
-/// when it was completed and right.
+/// Performs a whole pass, which was to start at `due`, or now where nothing but its user decides.
 pub(crate) async fn pass(
     means: &mut Means<'_>,
     flow: &mut dyn Flow,
     numbers: Numbers,
     due: Option<Nanos>,
-) -> bool {
+) {
     let start = means.desk.clock.now();
     // Only the first call has a moment at which it was to start; the others start when the flow is there.
     let mut first_due = due;
@@ -141,7 +138,6 @@ pub(crate) async fn pass(
         warm: false,
     };
     means.desk.scribe.borrow_mut().book(whole);
-    matches!(outcome, Outcome::Right { .. })
 }
 
 /// Sends one call. A failure is booked here, an answer when it has been judged.
@@ -155,12 +151,12 @@ async fn send(
     let start = desk.clock.now();
     let due = due.unwrap_or(start);
     desk.in_flight.set(desk.in_flight.get() + 1);
-    let exchange = means.session.exchange(&call, limit, start);
+    let exchange = means.session.exchange(call, limit, start);
     let deadline = start.saturating_add(desk.timeout);
     let outcome = means.slot.bounded(deadline, exchange).await;
     desk.in_flight.set(desk.in_flight.get() - 1);
     let (kind, detail) = match outcome {
-        Ok(Ok((answer, kept))) => {
+        Ok(Ok((answer, reply))) => {
             let answered = Answered {
                 step,
                 due,
@@ -168,12 +164,6 @@ async fn send(
                 end: answer.ended,
                 bytes: answer.body,
                 status: answer.status,
-            };
-            let reply = Reply {
-                url: call.url,
-                status: StatusCode::from_u16(answer.status).unwrap_or_default(),
-                headers: kept.headers,
-                body: kept.body.into(),
             };
             let token = means.issues.then(|| fingerprint(&reply)).flatten();
             if let Some(token) = token {

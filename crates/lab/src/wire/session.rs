@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use http::Method;
+use http::{Method, StatusCode};
 use http_body_util::Full;
 use rustls::ClientConfig;
 use url::{Position, Url};
@@ -16,7 +16,7 @@ use super::http1::Line;
 use super::http2::Trunk;
 use super::response::{Kept, Response};
 use super::{Answer, Failure, Kind};
-use crate::call::Call;
+use crate::call::{Call, Reply};
 use crate::clock::{Clock, Nanos};
 use crate::wire::target::Target;
 
@@ -97,6 +97,22 @@ impl Session {
     /// body are kept, if anything is.
     /// Dropping the future in between abandons the call and, with HTTP/1.1, its connection.
     pub(crate) async fn exchange(
+        &mut self,
+        call: Call,
+        limit: Option<usize>,
+        start: Nanos,
+    ) -> Result<(Answer, Reply), Failure> {
+        let (answer, kept) = self.converse(&call, limit, start).await?;
+        let reply = Reply {
+            url: call.url,
+            status: StatusCode::from_u16(answer.status).unwrap_or_default(),
+            headers: kept.headers,
+            body: kept.body.into(),
+        };
+        Ok((answer, reply))
+    }
+
+    async fn converse(
         &mut self,
         call: &Call,
         limit: Option<usize>,
