@@ -75,6 +75,8 @@ pub(crate) struct Plan {
     /// Short-lived tokens of the soak, and how many seconds they live.
     pub(crate) soak_tokens: u64,
     pub(crate) soak_lifetime: u64,
+    /// Tokens per second of the soak: slow enough that many lifetimes pass during it.
+    pub(crate) soak_rate: u64,
 }
 
 impl Plan {
@@ -93,6 +95,7 @@ impl Plan {
         requests: 10_000,
         soak_tokens: 10_000_000,
         soak_lifetime: 30,
+        soak_rate: 6_000,
     };
 
     /// Minutes instead of hours: to see where one stands, never to say where one is.
@@ -109,6 +112,7 @@ impl Plan {
         requests: 500,
         soak_tokens: 300_000,
         soak_lifetime: 5,
+        soak_rate: 400,
         ..Self::FULL
     };
 }

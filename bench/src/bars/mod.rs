@@ -36,8 +36,10 @@ pub(crate) enum Group {
     Live,
     /// Start with many clients and revocations
     Starts,
-    /// Revocations at a fixed rate, and what they cost others
+    /// Revocations of JWTs at a fixed rate, and what they cost others
     Revocations,
+    /// The same of opaque tokens
+    OpaqueRevocations,
 }
 
 /// Measures the groups, or all of them.
@@ -53,7 +55,8 @@ pub(crate) fn run(lab: &Lab, groups: &[Group]) -> Outcome<()> {
             Group::Memory => ("memory", memory::measure),
             Group::Live => ("live", live::measure),
             Group::Starts => ("starts", starts::measure),
-            Group::Revocations => ("revocations", revocations::measure),
+            Group::Revocations => ("revocations", revocations::jwt),
+            Group::OpaqueRevocations => ("opaque-revocations", revocations::opaque),
         };
         table.try_group(name, measure)?;
     }

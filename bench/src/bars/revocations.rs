@@ -20,10 +20,22 @@ const PROBE_LANES: usize = 64;
 /// The longest that anybody may wait, in seconds.
 const PAUSE: f64 = 0.005;
 
-pub(super) fn measure(lab: &Lab, table: &mut Table) -> Outcome<()> {
+/// Stateless JWTs: the server verifies the signature of each, which it has not seen before.
+pub(super) fn jwt(lab: &Lab, table: &mut Table) -> Outcome<()> {
+    measure(lab, table, "jwt", "stateless")
+}
+
+/// Opaque tokens: the server looks each of them up.
+pub(super) fn opaque(lab: &Lab, table: &mut Table) -> Outcome<()> {
+    measure(lab, table, "opaque", "persisted")
+}
+
+fn measure(lab: &Lab, table: &mut Table, form: &str, persistence: &str) -> Outcome<()> {
     let setup = Setup::embedded(lab.scratch().join("revocations"));
     let server = Server::start(lab, &setup)?;
-    let fields = json!({ "access_token": "jwt", "access_token_lifetime": 3600 });
+    let fields = json!({
+        "access_token": form, "persistence": persistence, "access_token_lifetime": 3600,
+    });
     let client = prepare::client(&server, "chosen", "bcrypt:8", fields)?;
     let count = lab.plan.revoke_rate * lab.plan.revoke_seconds;
     lab.say(format_args!(
@@ -37,7 +49,7 @@ pub(super) fn measure(lab: &Lab, table: &mut Table) -> Outcome<()> {
     let before = server.process.memory()?;
     let load = load(lab, &server, &file, &probes)?;
     std::fs::remove_file(&file).context(file.display())?;
-    rows(lab, table, &server, &load, before.rss)?;
+    rows(lab, table, form, (&server, &load, before.rss))?;
     server.process.stop();
     Ok(())
 }
@@ -93,10 +105,15 @@ fn load(lab: &Lab, server: &Server, file: &Path, probes: &Path) -> Outcome<Load>
     })
 }
 
-fn rows(lab: &Lab, table: &mut Table, server: &Server, load: &Load, before: u64) -> Outcome<()> {
+fn rows(
+    lab: &Lab,
+    table: &mut Table,
+    form: &str,
+    (server, load, before): (&Server, &Load, u64),
+) -> Outcome<()> {
     let plan = &lab.plan;
     let told = format!(
-        "{} revocations/s for {} s",
+        "{} revocations/s of {form} tokens for {} s",
         plan.revoke_rate, plan.revoke_seconds
     );
     rate(lab, table, load, &told)?;

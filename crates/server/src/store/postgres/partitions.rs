@@ -1,4 +1,5 @@
-//! Partitions of the token table, one for each half hour of expiry. Making one does not get in
+//! Partitions of the token table, one for each five minutes of expiry: what has expired leaves the
+//! disk soon, under any number of tokens. Making one does not get in
 //! the way of writers; dropping one does for an instant, or else is put off.
 
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ use signet_oauth::time::Timestamp;
 use super::session::{Session, Trouble};
 
 /// Expiry buckets of one partition.
-const BUCKETS: i64 = 6;
+const BUCKETS: i64 = 1;
 /// Partitions that are kept ready beyond the current one. Tokens that live longer have theirs
 /// made when the first of them comes.
 const AHEAD: i64 = 4;
