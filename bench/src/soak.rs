@@ -19,7 +19,7 @@ use crate::number::{figure, real};
 use crate::plot::{self, Panel};
 use crate::postgres::Database;
 use crate::prepare;
-use crate::run::{self, Run};
+use crate::run::{self, Hit, Run};
 use crate::server::{Server, Setup};
 
 /// Between two looks at the disk.

@@ -176,8 +176,9 @@ impl App {
         &self,
         id: &ClientId,
     ) -> Result<Option<Arc<CachedClient>>, store::Error> {
+        // Boxed, because almost nobody comes here: in place it would be part of every request.
         let load = async || {
-            let found = self.store.find_client(id).await?;
+            let found = Box::pin(self.store.find_client(id)).await?;
             Ok((found.head, found.value))
         };
         self.caches.clients.get(id, load).await

@@ -35,7 +35,9 @@ pub async fn client(
         Credentials::Secret { method, id, secret } => {
             by_secret(app, id, (*method, secret), address, now).await
         }
-        Credentials::Assertion { jwt, id } => by_assertion(app, jwt, id.as_ref(), now).await,
+        Credentials::Assertion { jwt, id } => {
+            Box::pin(by_assertion(app, jwt, id.as_ref(), now)).await
+        }
     };
     if let Err(Failure::Denied(_)) = &outcome {
         let elapsed = app.clock.uptime().saturating_sub(started);
@@ -83,7 +85,7 @@ async fn by_secret(
         ClientSecret::Digest(digest) => *digest == secret.digest(),
         ClientSecret::Hash(hash) | ClientSecret::Imported(hash) => {
             app.verified.knows(id, hash, secret)
-                || slow(app, &client, hash.clone(), secret.clone(), address).await?
+                || Box::pin(slow(app, &client, hash.clone(), secret.clone(), address)).await?
         }
         ClientSecret::None | ClientSecret::Sealed(_) => false,
     };

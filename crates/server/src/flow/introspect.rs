@@ -25,7 +25,9 @@ pub async fn find(
         return Ok(Some(known));
     }
     let token = if let Some(id) = opaque::parse(text) {
-        app.store.find_token(id).await?.map(|(token, _)| token)
+        Box::pin(app.store.find_token(id))
+            .await?
+            .map(|(token, _)| token)
     } else {
         app.verifier
             .verify(text, now)
@@ -48,7 +50,7 @@ pub async fn liveness(app: &App, found: &CachedToken, now: Timestamp) -> Result<
         return Ok(first);
     }
     // The token was decided on newer facts than ours: read the log to its end and look again.
-    app.follower.catch_up(&app.store).await?;
+    Box::pin(app.follower.catch_up(&app.store)).await?;
     app.caches
         .clients
         .invalidate(&found.token.client, app.follower.position());

@@ -40,7 +40,7 @@ pub async fn exchange(
         }
     };
     let minted = match (issue.persistence, issue.reuse_live) {
-        (Persistence::Persisted, true) => reuse(app, &client, &issue, now).await?,
+        (Persistence::Persisted, true) => Box::pin(reuse(app, &client, &issue, now)).await?,
         _ => mint(app, &client, &issue, now).await?,
     };
     app.metrics.tokens_issued(issue.form, issue.persistence);

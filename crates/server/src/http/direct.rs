@@ -63,7 +63,9 @@ impl Call {
             (Side::Public, "/oauth2/token") => Some(Self::Token),
             (Side::Public, "/oauth2/introspect") => Some(Self::Introspect),
             (Side::Public, "/oauth2/revoke") => Some(Self::Revoke),
-            (Side::Admin, "/admin/oauth2/introspect") => Some(Self::AdminIntrospect),
+            (Side::Admin, "/admin/oauth2/introspect" | "/oauth2/introspect") => {
+                Some(Self::AdminIntrospect)
+            }
             _ => None,
         }
     }
@@ -71,7 +73,8 @@ impl Call {
 
 /// The id in the path of a client, where nothing in it is encoded.
 fn client_of(path: &str) -> Option<String> {
-    let id = path.strip_prefix("/admin/clients/")?;
+    let path = path.strip_prefix("/admin").unwrap_or(path);
+    let id = path.strip_prefix("/clients/")?;
     let plain = !id.is_empty() && !id.bytes().any(|byte| matches!(byte, b'/' | b'%'));
     plain.then(|| id.to_owned())
 }
@@ -140,4 +143,58 @@ where
 pub async fn authorize(app: &App, headers: &HeaderMap) -> Result<(), Refusal> {
     flow::admin::authorize(app, reply::authorization(headers)?).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes<F>(_: impl Fn() -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// A future is as large as the rarest thing that it may wait for, and is moved about whole:
+    /// what is rare (a read of the store, a slow hash, a remote signature) belongs in a box.
+    #[test]
+    #[expect(
+        unreachable_code,
+        clippy::unreachable,
+        reason = "only the types are asked for"
+    )]
+    fn what_is_called_most_is_small() {
+        let sizes = [
+            bytes(|| {
+                introspect::post(
+                    unreachable!(),
+                    unreachable!(),
+                    unreachable!(),
+                    unreachable!(),
+                )
+            }),
+            bytes(|| introspect::admin(unreachable!(), unreachable!())),
+            bytes(|| {
+                token::post(
+                    unreachable!(),
+                    unreachable!(),
+                    unreachable!(),
+                    unreachable!(),
+                )
+            }),
+            bytes(|| authorize(unreachable!(), unreachable!())),
+            bytes(|| clients::get(unreachable!(), unreachable!())),
+        ];
+        assert!(sizes.iter().all(|size| *size <= 2048), "{sizes:?}");
+    }
+
+    #[test]
+    fn the_names_that_users_of_hydra_know_are_called_directly_as_well() {
+        let is_direct = |side, method, path| Call::of(side, method, path).is_some();
+        let (get, post) = (&Method::GET, &Method::POST);
+        assert!(is_direct(Side::Admin, post, "/oauth2/introspect"));
+        assert!(is_direct(Side::Admin, get, "/clients/app"));
+        assert!(!is_direct(Side::Admin, get, "/clients/a%20b"));
+        assert!(!is_direct(Side::Admin, get, "/clients"));
+        assert!(!is_direct(Side::Public, get, "/clients/app"));
+        assert!(!is_direct(Side::Public, post, "/admin/oauth2/introspect"));
+    }
 }

@@ -91,7 +91,7 @@ pub async fn post(
     if !wants_jwt(&headers) {
         return Ok(reply::json(StatusCode::OK, members));
     }
-    let signed = introspect::signed(&app, &client.client.id, &members).await?;
+    let signed = Box::pin(introspect::signed(&app, &client.client.id, &members)).await?;
     Ok(reply::typed(
         StatusCode::OK,
         HeaderValue::from_static(JWT_MEDIA_TYPE),
