@@ -12,6 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 use signet_guard::{
     AccessTokenVerifier, Guard, KeySet, Need, Revoked, TokenCache, TokenDigest, Weigh,
 };
+use signet_oauth::claims::ClaimSet;
 use signet_oauth::ids::{ClientId, Locator, TokenId};
 use signet_oauth::jose::{Algorithm, Header, Jwk, JwkSet, attach, signing_input};
 use signet_oauth::scope::Scope;
@@ -109,6 +110,7 @@ fn token(pair: &EcdsaKeyPair, n: u32) -> Result<String, Box<dyn Error>> {
         user_generation: Some(5),
         family: Some([1; 16]),
         session: Some([2; 16]),
+        claims: ClaimSet::EMPTY,
     };
     let header = Header::new(Algorithm::Es256)
         .with_kid("key")

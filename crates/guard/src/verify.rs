@@ -3,6 +3,7 @@
 
 use crate::keys::{Edition, KeySet};
 use crate::refusal::Refusal;
+use signet_oauth::claims::ClaimSet;
 use signet_oauth::ids::{ClientId, TokenId};
 use signet_oauth::jose::{Claims, Compact};
 use signet_oauth::log::{EventKey, client_key, token_key, user_key};
@@ -137,7 +138,17 @@ fn read_token(claims: &Claims) -> Result<AccessToken, Refusal> {
         user_generation: claims.whole("ugn")?,
         family: read_id(claims, "fam")?,
         session: read_id(claims, "sid")?,
+        claims: read_claims(claims)?,
     })
+}
+
+/// What userinfo tells beyond the scope ([`ClaimSet::bits`]).
+fn read_claims(claims: &Claims) -> Result<ClaimSet, Refusal> {
+    let Some(bits) = claims.whole("uic")? else {
+        return Ok(ClaimSet::EMPTY);
+    };
+    let bits = u32::try_from(bits).map_err(|_| Refusal::Claim("uic"))?;
+    Ok(ClaimSet::from_bits(bits))
 }
 
 /// Sixteen bytes in lower-case hexadecimal ([`signet_oauth::token::hex`]).
@@ -145,10 +156,6 @@ fn read_id(claims: &Claims, name: &'static str) -> Result<Option<[u8; 16]>, Refu
     let Some(text) = claims.text(name)? else {
         return Ok(None);
     };
-    let digit = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
-    if text.len() != 32 || !text.bytes().all(digit) {
-        return Err(Refusal::Claim(name));
-    }
-    let id = u128::from_str_radix(text, 16).map_err(|_| Refusal::Claim(name))?;
-    Ok(Some(id.to_be_bytes()))
+    let id = signet_oauth::token::unhex(text).ok_or(Refusal::Claim(name))?;
+    Ok(Some(id))
 }

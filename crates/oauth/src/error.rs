@@ -30,6 +30,31 @@ pub enum ErrorCode {
     InvalidClientMetadata,
     /// A redirect URI is not acceptable (RFC 7591 §3.2.2).
     InvalidRedirectUri,
+    /// The user or the server said no (RFC 6749 §4.1.2.1).
+    AccessDenied,
+    /// The client may not use this response type (RFC 6749 §4.1.2.1).
+    UnsupportedResponseType,
+    /// The user must log in, and no page may be shown (OIDC Core §3.1.2.6).
+    LoginRequired,
+    /// The user must allow it, and no page may be shown (OIDC Core §3.1.2.6).
+    ConsentRequired,
+    /// The user must do something else, and no page may be shown (OIDC Core §3.1.2.6).
+    InteractionRequired,
+    /// The user must choose an account, and no page may be shown (OIDC Core §3.1.2.6).
+    AccountSelectionRequired,
+    /// The login is not as good as the client must have it (Core Error Code
+    /// `unmet_authentication_requirements`).
+    UnmetAuthenticationRequirements,
+    /// The `request_uri` is unknown, used or expired (RFC 9101 §6.2, RFC 9126 §4).
+    InvalidRequestUri,
+    /// The request object is malformed, or not signed as it must be (RFC 9101 §6.2).
+    InvalidRequestObject,
+    /// Request objects of this kind are not taken (OIDC Core §3.1.2.6).
+    RequestNotSupported,
+    /// Requests by reference are not taken (OIDC Core §3.1.2.6).
+    RequestUriNotSupported,
+    /// `registration` is not taken (OIDC Core §3.1.2.6).
+    RegistrationNotSupported,
     /// There is nothing of this name (admin interface).
     NotFound,
     /// The name is taken, or the thing is not in a state for this (admin interface).
@@ -52,7 +77,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All codes, for tables and documents.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 33] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -65,6 +90,18 @@ impl ErrorCode {
         Self::UnsupportedTokenType,
         Self::InvalidClientMetadata,
         Self::InvalidRedirectUri,
+        Self::AccessDenied,
+        Self::UnsupportedResponseType,
+        Self::LoginRequired,
+        Self::ConsentRequired,
+        Self::InteractionRequired,
+        Self::AccountSelectionRequired,
+        Self::UnmetAuthenticationRequirements,
+        Self::InvalidRequestUri,
+        Self::InvalidRequestObject,
+        Self::RequestNotSupported,
+        Self::RequestUriNotSupported,
+        Self::RegistrationNotSupported,
         Self::NotFound,
         Self::Conflict,
         Self::PreconditionFailed,
@@ -91,6 +128,18 @@ impl ErrorCode {
             Self::UnsupportedTokenType => "unsupported_token_type",
             Self::InvalidClientMetadata => "invalid_client_metadata",
             Self::InvalidRedirectUri => "invalid_redirect_uri",
+            Self::AccessDenied => "access_denied",
+            Self::UnsupportedResponseType => "unsupported_response_type",
+            Self::LoginRequired => "login_required",
+            Self::ConsentRequired => "consent_required",
+            Self::InteractionRequired => "interaction_required",
+            Self::AccountSelectionRequired => "account_selection_required",
+            Self::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
+            Self::InvalidRequestUri => "invalid_request_uri",
+            Self::InvalidRequestObject => "invalid_request_object",
+            Self::RequestNotSupported => "request_not_supported",
+            Self::RequestUriNotSupported => "request_uri_not_supported",
+            Self::RegistrationNotSupported => "registration_not_supported",
             Self::NotFound => "not_found",
             Self::Conflict => "conflict",
             Self::PreconditionFailed => "precondition_failed",
@@ -114,9 +163,20 @@ impl ErrorCode {
             | Self::InvalidTarget
             | Self::UnsupportedTokenType
             | Self::InvalidClientMetadata
-            | Self::InvalidRedirectUri => 400,
+            | Self::InvalidRedirectUri
+            | Self::UnsupportedResponseType
+            | Self::LoginRequired
+            | Self::ConsentRequired
+            | Self::InteractionRequired
+            | Self::AccountSelectionRequired
+            | Self::UnmetAuthenticationRequirements
+            | Self::InvalidRequestUri
+            | Self::InvalidRequestObject
+            | Self::RequestNotSupported
+            | Self::RequestUriNotSupported
+            | Self::RegistrationNotSupported => 400,
             Self::InvalidClient | Self::InvalidToken => 401,
-            Self::InsufficientScope => 403,
+            Self::InsufficientScope | Self::AccessDenied => 403,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::RequestTimeout => 408,

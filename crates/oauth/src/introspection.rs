@@ -1,8 +1,10 @@
 //! Introspection (RFC 7662) and its signed answer (RFC 9701): who may see which token, and what
 //! the answer says.
 
+use crate::family::Terms;
 use crate::ids::ClientId;
 use crate::token::{AccessToken, Audience, Liveness};
+use crate::user::UserId;
 use serde::Serialize;
 
 /// Who asks.
@@ -50,6 +52,51 @@ pub struct IntrospectionResponse<'a> {
     facts: Option<Facts<'a>>,
 }
 
+/// The answer about a refresh token, which only the client that it was issued to may see.
+/// `is_current` says that the grant would take it: [`crate::family::decide`] for a family's.
+pub fn decide_refresh<'a>(
+    caller: Caller<'_>,
+    terms: &'a Terms,
+    liveness: Liveness,
+    is_current: bool,
+    issuer: &'a str,
+) -> IntrospectionResponse<'a> {
+    let may_see = match caller {
+        Caller::Admin => true,
+        Caller::Client(id) => terms.client == *id,
+    };
+    if !may_see || !is_current || liveness != Liveness::Alive {
+        return IntrospectionResponse::inactive();
+    }
+    let facts = Facts {
+        client_id: terms.client.as_str(),
+        sub: terms
+            .user
+            .as_ref()
+            .map_or(terms.client.as_str(), UserId::as_str),
+        aud: audience(&terms.audience),
+        iss: issuer,
+        exp: terms.expires_at.0,
+        iat: terms.issued_at.0,
+        nbf: terms.issued_at.0,
+        jti: None,
+        scope: terms.scope.as_str(),
+        token_type: None,
+        token_use: "refresh_token",
+    };
+    IntrospectionResponse {
+        active: true,
+        facts: Some(facts),
+    }
+}
+
+fn audience(list: &[String]) -> Audience<'_> {
+    match list {
+        [one] => Audience::One(one),
+        many => Audience::Many(many),
+    }
+}
+
 #[derive(Serialize)]
 struct Facts<'a> {
     client_id: &'a str,
@@ -59,10 +106,15 @@ struct Facts<'a> {
     exp: u64,
     iat: u64,
     nbf: u64,
-    jti: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jti: Option<String>,
     #[serde(skip_serializing_if = "str::is_empty")]
     scope: &'a str,
-    token_type: &'static str,
+    /// Of access tokens: a refresh token has no type (RFC 6749 §7.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_type: Option<&'static str>,
+    /// Ours, and Hydra's: `access_token` or `refresh_token`.
+    token_use: &'static str,
 }
 
 impl<'a> IntrospectionResponse<'a> {
@@ -78,17 +130,15 @@ impl<'a> IntrospectionResponse<'a> {
         let facts = Facts {
             client_id: token.client.as_str(),
             sub: &token.subject,
-            aud: match &*token.audience {
-                [one] => Audience::One(one),
-                many => Audience::Many(many),
-            },
+            aud: audience(&token.audience),
             iss: issuer,
             exp: token.expires_at.0,
             iat: token.issued_at.0,
             nbf: token.issued_at.0,
-            jti: token.id.to_string(),
+            jti: Some(token.id.to_string()),
             scope: token.scope.as_str(),
-            token_type: "Bearer",
+            token_type: Some("Bearer"),
+            token_use: "access_token",
         };
         Self {
             active: true,
@@ -156,6 +206,7 @@ mod tests {
             user_generation: None,
             family: None,
             session: None,
+            claims: crate::claims::ClaimSet::EMPTY,
         }
     }
 
@@ -198,6 +249,38 @@ mod tests {
         assert_eq!(answer["aud"], "https://api");
         assert_eq!(answer["exp"], 2000);
         assert_eq!(answer["token_type"], "Bearer");
+    }
+
+    #[test]
+    fn only_its_own_client_sees_a_refresh_token() {
+        let terms = crate::family::example().terms;
+        let (app, other) = (
+            ClientId::parse("app").unwrap(),
+            ClientId::parse("x").unwrap(),
+        );
+        for (caller, liveness, is_current, active) in [
+            (Caller::Client(&app), Liveness::Alive, true, true),
+            (Caller::Admin, Liveness::Alive, true, true),
+            (Caller::Client(&other), Liveness::Alive, true, false),
+            (Caller::Client(&app), Liveness::Dead("x"), true, false),
+            (Caller::Client(&app), Liveness::Alive, false, false),
+        ] {
+            let answer = decide_refresh(caller, &terms, liveness, is_current, "https://i");
+            assert_eq!(answer.active, active);
+            let text: serde_json::Value = serde_json::from_slice(&answer.render()).unwrap();
+            assert_eq!(text.get("token_use").is_some(), active);
+            assert!(text.get("token_type").is_none());
+        }
+    }
+
+    #[test]
+    fn rfc9700_a_foreign_audience_sees_nothing() {
+        let token = token("app", &["https://api.example"]);
+        let foreign = ClientId::parse("https://other.example").unwrap();
+        let named = ClientId::parse("https://api.example").unwrap();
+        let seen = |id| decide(Caller::Client(id), Some(&token), Liveness::Alive, "i").active;
+        assert!(seen(&named));
+        assert!(!seen(&foreign));
     }
 
     #[test]

@@ -27,6 +27,20 @@ impl std::fmt::Debug for Params<'_> {
 }
 
 impl<'a> Params<'a> {
+    /// Takes pairs that were decoded elsewhere, by the same rules as [`Params::parse`].
+    pub fn from_pairs(
+        list: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Params<'static>, Error> {
+        let mut pairs = Vec::with_capacity(8);
+        for (name, value) in list {
+            if name.contains('\0') || value.contains('\0') {
+                return Err(nul());
+            }
+            push(&mut pairs, Cow::Owned(name), Cow::Owned(value))?;
+        }
+        Ok(Params { pairs })
+    }
+
     /// Parses the whole text. Errors are `invalid_request` with what to mend.
     pub fn parse(text: &'a [u8]) -> Result<Self, Error> {
         let mut pairs: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::with_capacity(8);
@@ -34,19 +48,7 @@ impl<'a> Params<'a> {
             let split = part.iter().position(|&b| b == b'=').unwrap_or(part.len());
             let name = decode(&part[..split])?;
             let value = decode(part.get(split + 1..).unwrap_or_default())?;
-            if value.is_empty() {
-                continue;
-            }
-            if pairs.iter().any(|(known, _)| *known == name) && !REPEATABLE.contains(&&*name) {
-                return Err(Error::request(
-                    "a parameter is repeated: send each one once",
-                    "parameter_repeated",
-                ));
-            }
-            if pairs.len() == MAX_PAIRS {
-                return Err(Error::request("too many parameters", "parameters_too_many"));
-            }
-            pairs.push((name, value));
+            push(&mut pairs, name, value)?;
         }
         Ok(Self { pairs })
     }
@@ -57,6 +59,11 @@ impl<'a> Params<'a> {
             .iter()
             .find(|(known, _)| known == name)
             .map(|(_, value)| &**value)
+    }
+
+    /// All of them, in the order of the request.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pairs.iter().map(|(name, value)| (&**name, &**value))
     }
 
     /// All values of a parameter that may be repeated.
@@ -78,6 +85,31 @@ impl<'a> Params<'a> {
     }
 }
 
+fn push<'a>(
+    pairs: &mut Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    name: Cow<'a, str>,
+    value: Cow<'a, str>,
+) -> Result<(), Error> {
+    if value.is_empty() {
+        return Ok(());
+    }
+    if pairs.iter().any(|(known, _)| *known == name) && !REPEATABLE.contains(&&*name) {
+        return Err(Error::request(
+            "a parameter is repeated: send each one once",
+            "parameter_repeated",
+        ));
+    }
+    if pairs.len() == MAX_PAIRS {
+        return Err(Error::request("too many parameters", "parameters_too_many"));
+    }
+    pairs.push((name, value));
+    Ok(())
+}
+
+fn nul() -> Error {
+    Error::request("a parameter holds a NUL character", "parameter_nul")
+}
+
 /// Decodes `+` and `%XX`; borrows where there is nothing to decode.
 pub fn decode(part: &[u8]) -> Result<Cow<'_, str>, Error> {
     let bytes = if part.iter().any(|&b| b == b'+' || b == b'%') {
@@ -91,10 +123,7 @@ pub fn decode(part: &[u8]) -> Result<Cow<'_, str>, Error> {
         Cow::Owned(bytes) => Cow::Owned(String::from_utf8(bytes).map_err(|_| utf8())?),
     };
     if text.contains('\0') {
-        return Err(Error::request(
-            "a parameter holds a NUL character",
-            "parameter_nul",
-        ));
+        return Err(nul());
     }
     Ok(text)
 }

@@ -2,6 +2,7 @@
 //! somebody else's is answered like a revoked one (§2.2): the caller wants it gone, and it learns
 //! nothing about tokens that are not its own.
 
+use crate::family::Terms;
 use crate::ids::ClientId;
 use crate::log::{EventKey, token_key};
 use crate::time::Timestamp;
@@ -24,6 +25,14 @@ pub enum Verdict {
         /// How the log knows it.
         key: EventKey,
         /// When it expires.
+        until: Timestamp,
+    },
+    /// End this family and all that it carries (RFC 7009 §2.1: with a refresh token, the access
+    /// tokens of its grant).
+    EndFamily {
+        /// How the log knows it: its id.
+        key: EventKey,
+        /// Until when that must be remembered.
         until: Timestamp,
     },
     /// Nothing: answer 200 all the same (RFC 7009 §2.2).
@@ -49,6 +58,28 @@ pub fn decide(caller: Caller<'_>, token: Option<&AccessToken>, now: Timestamp) -
     }
 }
 
+/// Decides on the revocation of a refresh token, signed or of a family: `family` is its id, and
+/// the MAC or signature was right. Which generation it is does not matter: its owner wants it gone.
+pub fn decide_refresh(
+    caller: Caller<'_>,
+    family: [u8; 16],
+    terms: &Terms,
+    now: Timestamp,
+) -> Verdict {
+    if let Caller::Client(id) = caller
+        && terms.client != *id
+    {
+        return Verdict::Nothing("token_of_another_client");
+    }
+    if now >= terms.ended_until() {
+        return Verdict::Nothing("token_expired");
+    }
+    Verdict::EndFamily {
+        key: family,
+        until: terms.ended_until(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +102,7 @@ mod tests {
             user_generation: None,
             family: None,
             session: None,
+            claims: crate::claims::ClaimSet::EMPTY,
         };
         let end = Verdict::End {
             key: token_key(token.id),
@@ -99,6 +131,41 @@ mod tests {
             ),
         ] {
             assert_eq!(decide(caller, token, Timestamp(now)), expected);
+        }
+    }
+
+    #[test]
+    fn a_revoked_refresh_token_takes_its_family_with_it() {
+        let family = crate::family::example();
+        let (app, other) = (
+            ClientId::parse("app").unwrap(),
+            ClientId::parse("x").unwrap(),
+        );
+        let until = family.terms.ended_until();
+        let end = Verdict::EndFamily {
+            key: family.id,
+            until,
+        };
+        for (caller, now, expected) in [
+            (Caller::Client(&app), Timestamp(2000), end),
+            (Caller::Admin, Timestamp(2000), end),
+            // Expired itself, but an access token of it may still be out.
+            (Caller::Client(&app), family.terms.expires_at, end),
+            (
+                Caller::Client(&app),
+                until,
+                Verdict::Nothing("token_expired"),
+            ),
+            (
+                Caller::Client(&other),
+                Timestamp(2000),
+                Verdict::Nothing("token_of_another_client"),
+            ),
+        ] {
+            assert_eq!(
+                decide_refresh(caller, family.id, &family.terms, now),
+                expected
+            );
         }
     }
 }

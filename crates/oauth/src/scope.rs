@@ -45,6 +45,21 @@ impl Scope {
         self.tokens().any(|known| known == token)
     }
 
+    /// The tokens of both, those of `self` first.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        let more = other.tokens().filter(|token| !self.contains(token));
+        let tokens: Vec<&str> = self.tokens().chain(more).collect();
+        Self(tokens.join(" ").into())
+    }
+
+    /// The tokens that pass, in their order.
+    #[must_use]
+    pub fn filter(&self, mut passes: impl FnMut(&str) -> bool) -> Self {
+        let tokens: Vec<&str> = self.tokens().filter(|token| passes(token)).collect();
+        Self(tokens.join(" ").into())
+    }
+
     /// Whether there is no token at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -131,6 +146,11 @@ impl ScopePatterns {
 
 /// The scope that opens the admin listener. It must be registered and asked for by its name.
 pub const ADMIN_SCOPE: &str = "signet:admin";
+
+/// The scope that makes a request one of `OpenID` Connect (OIDC Core §3.1.2.1).
+pub const OPENID: &str = "openid";
+/// The scope that asks for a refresh token that outlives the session (OIDC Core §11).
+pub const OFFLINE_ACCESS: &str = "offline_access";
 
 fn is_scope_char(byte: u8) -> bool {
     matches!(byte, 0x21 | 0x23..=0x5B | 0x5D..=0x7E)

@@ -1,6 +1,7 @@
 //! Access tokens: what one says (RFC 9068), whether it is dead or alive, and the answer that
 //! carries it (RFC 6749 §5.1).
 
+use crate::claims::ClaimSet;
 use crate::ids::{ClientId, TokenId};
 use crate::scope::Scope;
 use crate::time::Timestamp;
@@ -32,6 +33,8 @@ pub struct AccessToken {
     pub family: Option<[u8; 16]>,
     /// The session that it came from.
     pub session: Option<[u8; 16]>,
+    /// The claims that userinfo tells for it beyond those of its scope.
+    pub claims: ClaimSet,
 }
 
 /// What is known about the things that a token hangs on, when it is presented.
@@ -57,39 +60,44 @@ pub enum Liveness {
     Behind,
 }
 
+/// Dead or alive by what a token, a code or a family hangs on; expiry was looked at before.
+pub(crate) fn generations(client: u64, user: Option<u64>, known: Known) -> Liveness {
+    if known.ended {
+        return Liveness::Dead("token_ended");
+    }
+    let Some(known_client) = known.client_generation else {
+        return Liveness::Dead("token_client_gone");
+    };
+    if client < known_client {
+        return Liveness::Dead("token_client_generation");
+    }
+    match (user, known.user_generation) {
+        (Some(_), None) => return Liveness::Dead("token_user_gone"),
+        (Some(token), Some(known)) if token < known => {
+            return Liveness::Dead("token_user_generation");
+        }
+        (Some(token), Some(known)) if token > known => return Liveness::Behind,
+        _ => {}
+    }
+    if client > known_client {
+        Liveness::Behind
+    } else {
+        Liveness::Alive
+    }
+}
+
 impl AccessToken {
     /// Dead or alive: the one place that decides it. Signature or digest were checked before.
     pub fn liveness(&self, known: Known, now: Timestamp) -> Liveness {
         if now >= self.expires_at {
             return Liveness::Dead("token_expired");
         }
-        if known.ended {
-            return Liveness::Dead("token_ended");
-        }
-        let Some(client) = known.client_generation else {
-            return Liveness::Dead("token_client_gone");
-        };
-        if self.client_generation < client {
-            return Liveness::Dead("token_client_generation");
-        }
-        let behind = self.client_generation > client;
-        match (self.user_generation, known.user_generation) {
-            (Some(_), None) => return Liveness::Dead("token_user_gone"),
-            (Some(token), Some(user)) if token < user => {
-                return Liveness::Dead("token_user_generation");
-            }
-            (Some(token), Some(user)) if token > user => return Liveness::Behind,
-            _ => {}
-        }
-        if behind {
-            Liveness::Behind
-        } else {
-            Liveness::Alive
-        }
+        generations(self.client_generation, self.user_generation, known)
     }
 
-    /// The claims of the JWT form, as JSON (RFC 9068 §2.2). `cgn`, `ugn`, `fam` and `sid` are
-    /// ours: the generations and the family by which it can be ended.
+    /// The claims of the JWT form, as JSON (RFC 9068 §2.2). `cgn`, `ugn`, `fam`, `sid` and `uic`
+    /// are ours: the generations and the family by which it can be ended, and what userinfo tells
+    /// beyond the scope.
     pub fn render_claims(&self, issuer: &str) -> Vec<u8> {
         let id = self.id.to_string();
         let family = self.family.map(hex);
@@ -110,6 +118,7 @@ impl AccessToken {
             ugn: self.user_generation,
             fam: family.as_deref(),
             sid: session.as_deref(),
+            uic: (!self.claims.is_empty()).then(|| self.claims.bits()),
         };
         let mut out = Vec::with_capacity(384);
         // Writing plain text into a Vec cannot fail.
@@ -121,6 +130,14 @@ impl AccessToken {
 /// Lower-case hexadecimal, as families and sessions are written in claims.
 pub fn hex(bytes: [u8; 16]) -> String {
     format!("{:032x}", u128::from_be_bytes(bytes))
+}
+
+/// Reads what [`hex`] writes, and nothing else.
+pub fn unhex(text: &str) -> Option<[u8; 16]> {
+    let digit = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+    let is_hex = text.len() == 32 && text.bytes().all(digit);
+    let number = u128::from_str_radix(text, 16).ok().filter(|_| is_hex)?;
+    Some(number.to_be_bytes())
 }
 
 #[derive(Serialize)]
@@ -141,6 +158,8 @@ struct ClaimsBody<'a> {
     fam: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sid: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uic: Option<u32>,
 }
 
 /// One audience is written as a string, several as a list (RFC 7519 §4.1.3).
@@ -200,6 +219,7 @@ mod tests {
             user_generation: None,
             family: None,
             session: None,
+            claims: ClaimSet::EMPTY,
         }
     }
 

@@ -150,6 +150,9 @@ async fn assemble(
         grants: Settings {
             issuer: config.issuer.clone(),
             access_token_lifetime: config.tokens.access_token_lifetime,
+            refresh_token_lifetime: 2_592_000,
+            id_token_lifetime: 600,
+            refresh_grace: signet_oauth::family::GRACE,
         },
         limits: limits(config),
         policy: policy(config, bootstrap(&config.data_dir, &rng)?),

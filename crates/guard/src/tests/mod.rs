@@ -8,6 +8,7 @@ mod verifying;
 use super::*;
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
+use signet_oauth::claims::ClaimSet;
 use signet_oauth::ids::{ClientId, Locator, TokenId};
 use signet_oauth::jose::{Algorithm, Header, Jwk, JwkSet, attach, signing_input};
 use signet_oauth::scope::Scope;
@@ -58,6 +59,7 @@ fn token() -> AccessToken {
         user_generation: Some(5),
         family: Some([1; 16]),
         session: Some([2; 16]),
+        claims: ClaimSet::from_bits(5),
     }
 }
 

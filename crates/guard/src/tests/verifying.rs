@@ -15,6 +15,7 @@ fn verified_token_says_what_the_issuer_wrote() {
             user_generation: None,
             family: None,
             session: None,
+            claims: ClaimSet::EMPTY,
             ..token()
         },
     ] {

@@ -1,6 +1,7 @@
 //! The client credentials grant (RFC 6749 §4.4): a client asks in its own name.
 
-use super::{Issue, Settings};
+use super::{Issue, Refresh, Settings};
+use crate::claims::ClaimSet;
 use crate::client::{Client, GrantType};
 use crate::error::Error;
 use crate::params::Params;
@@ -36,6 +37,12 @@ pub fn decide(client: &Client, ask: &Ask<'_>, settings: &Settings) -> Result<Iss
         lifetime: policy.lifetime.unwrap_or(settings.access_token_lifetime),
         client_generation: client.generation,
         reuse_live: client.reuse_live_token,
+        user_generation: None,
+        session: None,
+        family: None,
+        claims: ClaimSet::EMPTY,
+        refresh: Refresh::None,
+        id_token: None,
     })
 }
 
@@ -49,6 +56,9 @@ mod tests {
         Settings {
             issuer: "https://issuer.example".into(),
             access_token_lifetime: 300,
+            refresh_token_lifetime: 3600,
+            id_token_lifetime: 600,
+            refresh_grace: 60,
         }
     }
 

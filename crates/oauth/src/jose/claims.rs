@@ -132,6 +132,11 @@ impl Claims {
         }
     }
 
+    /// All of them, for whoever reads a JWT as a list of parameters (RFC 9101).
+    pub fn members(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
     /// Whether there is a claim of this name, whatever its type.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)

@@ -16,7 +16,7 @@ const DUPLICATE: &str = "duplicate member";
 ///
 /// # Errors
 /// [`Error::DuplicateMember`], or [`Error::Json`] where it is not an object and nothing else.
-pub(super) fn parse_object(text: &[u8]) -> Result<Map<String, Value>, Error> {
+pub(crate) fn parse_object(text: &[u8]) -> Result<Map<String, Value>, Error> {
     let Strict(value) = serde_json::from_slice(text).map_err(|error| {
         if error.is_data() && error.to_string().starts_with(DUPLICATE) {
             Error::DuplicateMember

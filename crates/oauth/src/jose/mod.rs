@@ -22,6 +22,7 @@ pub use algorithm::Algorithm;
 pub use claims::Claims;
 pub use error::Error;
 pub use header::Header;
+pub(crate) use json::parse_object;
 pub use jwk::Jwk;
 pub use jws::{Compact, Payload, attach, signing_input};
 pub use key::VerificationKey;

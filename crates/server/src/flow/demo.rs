@@ -1,6 +1,8 @@
 //! The demo client of `signet serve --dev`, created once: who deletes it keeps it deleted.
 
-use signet_oauth::client::{AuthMethod, Client, ClientMetadata, ClientSecret, GrantType};
+use signet_oauth::client::{
+    AuthMethod, Client, ClientLogin, ClientMetadata, ClientSecret, GrantType,
+};
 use signet_oauth::ids::ClientId;
 use signet_oauth::scope::ScopePatterns;
 use signet_oauth::secret::Digest;
@@ -41,6 +43,7 @@ pub async fn create(app: &App) -> Result<(), Failure> {
         access_token_alg: None,
         reuse_live_token: false,
         introspection_alg: None,
+        login: ClientLogin::default(),
         metadata: ClientMetadata {
             name: Some("Demo".to_owned()),
             ..ClientMetadata::default()

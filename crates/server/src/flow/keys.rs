@@ -195,6 +195,7 @@ pub async fn load(app: &App) -> Result<(), Failure> {
     let offer = Offer {
         issuer: &app.grants.issuer,
         signing_algs: app.signer.ring().algorithms(now),
+        login: None,
     };
     app.metadata
         .store(Arc::new(discovery::render(&offer).into()));

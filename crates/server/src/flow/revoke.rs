@@ -11,19 +11,14 @@ use crate::store::{Ending, EndingKind};
 pub async fn revoke(app: &App, caller: Caller<'_>, text: &str) -> Result<&'static str, Failure> {
     let now = app.clock.now();
     let found = introspect::find(app, text, now).await?;
-    match revocation::decide(caller, found.as_ref().map(|found| &found.token), now) {
-        Verdict::Nothing(why) => Ok(why),
-        Verdict::End { key, until } => {
-            app.store
-                .end(vec![Ending {
-                    kind: EndingKind::Token,
-                    key,
-                    until,
-                }])
-                .await?;
-            Ok("token_revoked")
-        }
-    }
+    let (kind, key, until) =
+        match revocation::decide(caller, found.as_ref().map(|found| &found.token), now) {
+            Verdict::Nothing(why) => return Ok(why),
+            Verdict::End { key, until } => (EndingKind::Token, key, until),
+            Verdict::EndFamily { key, until } => (EndingKind::Family, key, until),
+        };
+    app.store.end(vec![Ending { kind, key, until }]).await?;
+    Ok("token_revoked")
 }
 
 /// Removes what has expired, all of it at once.

@@ -3,7 +3,7 @@
 use signet_guard::Kind;
 use signet_oauth::client::{Persistence, TokenForm};
 use signet_oauth::client_auth::Credentials;
-use signet_oauth::grant::{Ask, Issue, client_credentials};
+use signet_oauth::grant::{self, Ask, Issue, client_credentials};
 use signet_oauth::ids::{Locator, TokenId};
 use signet_oauth::params::Params;
 use signet_oauth::secret::Digest;
@@ -38,6 +38,7 @@ pub async fn exchange(
         Ask::ClientCredentials(ask) => {
             client_credentials::decide(&client.client, &ask, &app.grants)?
         }
+        _ => return Err(grant::unsupported().into()),
     };
     let minted = match (issue.persistence, issue.reuse_live) {
         (Persistence::Persisted, true) => Box::pin(reuse(app, &client, &issue, now)).await?,
@@ -108,9 +109,10 @@ fn describe(client: &CachedClient, issue: &Issue, id: TokenId, now: Timestamp) -
         issued_at: now,
         expires_at: now.plus(issue.lifetime),
         client_generation: issue.client_generation,
-        user_generation: None,
-        family: None,
-        session: None,
+        user_generation: issue.user_generation,
+        family: issue.family,
+        session: issue.session,
+        claims: issue.claims,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Access tokens in the store: rows lie in the order in which they expire, and are found by the
 //! locator in their id. The id itself is never stored, only its key.
 
+use signet_oauth::claims::ClaimSet;
 use signet_oauth::client::TokenForm;
 use signet_oauth::ids::{ClientId, TokenId};
 use signet_oauth::log::EventKey;
@@ -107,6 +108,7 @@ impl ListedToken {
             user_generation: self.user_generation,
             family: self.family,
             session: self.session,
+            claims: ClaimSet::EMPTY,
         };
         (token, self.form)
     }

@@ -26,7 +26,7 @@ fn path(id: &str) -> String {
 
 /// A value for every field that a client has.
 fn full(key: &Key) -> Value {
-    json!({
+    let mut body = json!({
         "client_id": "full",
         "client_name": "Everything, ä \u{1F980}",
         "client_secret_expires_at": 4_000_000_000_u64,
@@ -62,7 +62,26 @@ fn full(key: &Key) -> Value {
         "userinfo_signed_response_alg": "RS256",
         "allowed_cors_origins": ["https://client.example"],
         "metadata": {"text": "x", "nested": {"list": [1, 2.5, null, true]}, "empty": {}},
-    })
+    });
+    let login = json!({
+        "post_logout_redirect_uris": ["https://client.example/out"],
+        "backchannel_logout_uri": "https://client.example/back",
+        "backchannel_logout_session_required": true,
+        "id_token_signed_response_alg": "ES256",
+        "require_pushed_authorization_requests": true,
+        "require_signed_request_object": true,
+        "default_max_age": 3600,
+        "require_auth_time": true,
+        "skip_consent": true,
+        "require_pkce": true,
+        "allow_plain_pkce": true,
+        "refresh_token_lifetime": 86400,
+        "refresh_token_policy": "stateless",
+    });
+    body.as_object_mut()
+        .unwrap()
+        .extend(login.as_object().unwrap().clone());
+    body
 }
 
 /// The answer tells exactly what was sent, and what the server adds.

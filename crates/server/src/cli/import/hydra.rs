@@ -7,27 +7,33 @@ use signet_oauth::client::{AuthMethod, GrantType};
 use super::prepare::{Draft, is_empty, is_hash};
 
 /// Lists. In tables of old versions they are one text, with `|` between two items.
-const LISTS: [&str; 7] = [
+const LISTS: [&str; 8] = [
     "allowed_cors_origins",
     "audience",
     "contacts",
     "grant_types",
+    "post_logout_redirect_uris",
     "redirect_uris",
     "request_uris",
     "response_types",
 ];
 
 /// Fields of the same name and meaning; our own ones, too.
-const SAME: [&str; 26] = [
+const SAME: [&str; 38] = [
     "access_token",
     "access_token_lifetime",
     "access_token_signed_response_alg",
+    "allow_plain_pkce",
+    "backchannel_logout_session_required",
+    "backchannel_logout_uri",
     "client_name",
     "client_secret_expires_at",
     "client_secret_hash",
     "client_uri",
     "enabled",
+    "default_max_age",
     "grant_tokens",
+    "id_token_signed_response_alg",
     "introspection_signed_response_alg",
     "jwks",
     "jwks_uri",
@@ -36,11 +42,18 @@ const SAME: [&str; 26] = [
     "owner",
     "persistence",
     "policy_uri",
+    "refresh_token_lifetime",
+    "refresh_token_policy",
     "request_object_signing_alg",
+    "require_auth_time",
+    "require_pkce",
+    "require_pushed_authorization_requests",
+    "require_signed_request_object",
     "reuse_live_token",
     "scope",
     "secret_hash",
     "sector_identifier_uri",
+    "skip_consent",
     "subject_type",
     "token_endpoint_auth_method",
     "token_endpoint_auth_signing_alg",
@@ -230,11 +243,11 @@ mod tests {
                 "grant_types": ["authorization_code"], "response_types": ["code"],
                 "scope": "openid offline", "client_secret_expires_at": 0,
                 "subject_type": "public", "token_endpoint_auth_method": "client_secret_post",
-                "access_token": "jwt",
+                "access_token": "jwt", "skip_consent": true,
+                "post_logout_redirect_uris": ["https://shop.example/"],
+                "backchannel_logout_session_required": false,
                 "grant_tokens": {"client_credentials": {"access_token_lifetime": 5400}},
                 "metadata": {"team": "web", "hydra": {
-                    "skip_consent": true,
-                    "post_logout_redirect_uris": ["https://shop.example/"],
                     "authorization_code_grant_id_token_lifespan": "1h0m0s"
                 }}
             })
@@ -297,7 +310,8 @@ mod tests {
                 assert_eq!(request.unknown(), None, "{name}");
             }
         }
-        let unknown: ClientRequest = serde_json::from_value(json!({"skip_consent": 1})).unwrap();
-        assert_eq!(unknown.unknown(), Some("skip_consent"));
+        let unknown: ClientRequest =
+            serde_json::from_value(json!({"skip_logout_consent": 1})).unwrap();
+        assert_eq!(unknown.unknown(), Some("skip_logout_consent"));
     }
 }

@@ -3,14 +3,16 @@
 //! program stays readable.
 
 use serde::{Deserialize, Serialize};
+use signet_oauth::authorize::ResponseType;
 use signet_oauth::client::{
-    AuthMethod, Client, ClientMetadata, ClientSecret, GrantType, Persistence, TokenForm,
-    TokenPolicy,
+    AuthMethod, Client, ClientLogin, ClientMetadata, ClientSecret, GrantType, Persistence,
+    RefreshPolicy, TokenForm, TokenPolicy,
 };
 use signet_oauth::ids::ClientId;
 use signet_oauth::jose::Algorithm;
 use signet_oauth::scope::ScopePatterns;
 use signet_oauth::secret::Digest;
+use std::ops::Not;
 
 use super::{count, timestamp};
 use crate::store::error::Error;
@@ -57,6 +59,8 @@ struct BodyRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     introspection_alg: Option<String>,
     #[serde(default)]
+    login: LoginRow,
+    #[serde(default)]
     metadata: MetadataRow,
 }
 
@@ -76,6 +80,41 @@ struct PolicyRow {
     persistence: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lifetime: Option<u64>,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "switches that the RFCs register one by one"
+)]
+struct LoginRow {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    post_logout_redirect_uris: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backchannel_logout_uri: Option<String>,
+    #[serde(skip_serializing_if = "Not::not")]
+    backchannel_logout_session_required: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_token_alg: Option<String>,
+    #[serde(skip_serializing_if = "Not::not")]
+    require_pushed_requests: bool,
+    #[serde(skip_serializing_if = "Not::not")]
+    require_signed_request_object: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default_max_age: Option<u64>,
+    #[serde(skip_serializing_if = "Not::not")]
+    require_auth_time: bool,
+    #[serde(skip_serializing_if = "Not::not")]
+    skip_consent: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    require_pkce: Option<bool>,
+    #[serde(skip_serializing_if = "Not::not")]
+    allow_plain_pkce: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token_lifetime: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token_policy: Option<String>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -146,6 +185,7 @@ pub(in crate::store) fn body_of(client: &Client) -> Result<String, Error> {
         access_token_alg: name_of(client.access_token_alg),
         reuse_live_token: client.reuse_live_token,
         introspection_alg: name_of(client.introspection_alg),
+        login: login_row(&client.login),
         metadata: metadata_row(&client.metadata),
     };
     serde_json::to_string(&body).map_err(|fault| Error::Fault(fault.to_string()))
@@ -159,6 +199,26 @@ fn policy_row(policy: &TokenPolicy) -> PolicyRow {
     }
 }
 
+fn login_row(login: &ClientLogin) -> LoginRow {
+    let policy = login.refresh_token_policy;
+    LoginRow {
+        post_logout_redirect_uris: login.post_logout_redirect_uris.clone(),
+        backchannel_logout_uri: login.backchannel_logout_uri.clone(),
+        backchannel_logout_session_required: login.backchannel_logout_session_required,
+        id_token_alg: name_of(login.id_token_alg),
+        require_pushed_requests: login.require_pushed_requests,
+        require_signed_request_object: login.require_signed_request_object,
+        default_max_age: login.default_max_age,
+        require_auth_time: login.require_auth_time,
+        skip_consent: login.skip_consent,
+        require_pkce: login.require_pkce,
+        allow_plain_pkce: login.allow_plain_pkce,
+        refresh_token_lifetime: login.refresh_token_lifetime,
+        refresh_token_policy: (policy != RefreshPolicy::default())
+            .then(|| policy.as_str().to_owned()),
+    }
+}
+
 fn metadata_row(metadata: &ClientMetadata) -> MetadataRow {
     let metadata = metadata.clone();
     MetadataRow {
@@ -168,7 +228,11 @@ fn metadata_row(metadata: &ClientMetadata) -> MetadataRow {
         tos_uri: metadata.tos_uri,
         contacts: metadata.contacts,
         redirect_uris: metadata.redirect_uris,
-        response_types: metadata.response_types,
+        response_types: metadata
+            .response_types
+            .iter()
+            .map(|kind| kind.as_str().to_owned())
+            .collect(),
         request_uris: metadata.request_uris,
         sector_identifier_uri: metadata.sector_identifier_uri,
         subject_type: metadata.subject_type,
@@ -226,6 +290,7 @@ pub(in crate::store) fn client_from(row: ClientColumns) -> Result<Client, Error>
         access_token_alg: alg(body.access_token_alg)?,
         reuse_live_token: body.reuse_live_token,
         introspection_alg: alg(body.introspection_alg)?,
+        login: login_from(body.login).ok_or_else(|| field("login"))?,
         metadata: metadata_from(body.metadata, row.name, row.owner),
         created_at: timestamp(row.created_at),
         updated_at: timestamp(row.updated_at),
@@ -240,6 +305,32 @@ fn policy_from(row: &PolicyRow) -> Option<TokenPolicy> {
     })
 }
 
+fn login_from(row: LoginRow) -> Option<ClientLogin> {
+    let alg = |name: String| Algorithm::parse(&name);
+    let policy = |name: String| RefreshPolicy::parse(&name);
+    Some(ClientLogin {
+        post_logout_redirect_uris: row.post_logout_redirect_uris,
+        backchannel_logout_uri: row.backchannel_logout_uri,
+        backchannel_logout_session_required: row.backchannel_logout_session_required,
+        id_token_alg: match row.id_token_alg {
+            None => None,
+            Some(name) => Some(alg(name)?),
+        },
+        require_pushed_requests: row.require_pushed_requests,
+        require_signed_request_object: row.require_signed_request_object,
+        default_max_age: row.default_max_age,
+        require_auth_time: row.require_auth_time,
+        skip_consent: row.skip_consent,
+        require_pkce: row.require_pkce,
+        allow_plain_pkce: row.allow_plain_pkce,
+        refresh_token_lifetime: row.refresh_token_lifetime,
+        refresh_token_policy: match row.refresh_token_policy {
+            None => RefreshPolicy::default(),
+            Some(name) => policy(name)?,
+        },
+    })
+}
+
 fn metadata_from(row: MetadataRow, name: Option<String>, owner: Option<String>) -> ClientMetadata {
     ClientMetadata {
         name,
@@ -250,7 +341,12 @@ fn metadata_from(row: MetadataRow, name: Option<String>, owner: Option<String>) 
         tos_uri: row.tos_uri,
         contacts: row.contacts,
         redirect_uris: row.redirect_uris,
-        response_types: row.response_types,
+        // Names that an older program took without reading them give no right to anything.
+        response_types: row
+            .response_types
+            .iter()
+            .filter_map(|name| ResponseType::parse(name))
+            .collect(),
         request_uris: row.request_uris,
         sector_identifier_uri: row.sector_identifier_uri,
         subject_type: row.subject_type,

@@ -1,9 +1,10 @@
 //! Clients.
 
 use signet::store::{Created, Deleted, Page, StateRow, Store, Updated};
+use signet_oauth::authorize::ResponseType;
 use signet_oauth::client::{
-    AuthMethod, Client, ClientMetadata, ClientSecret, GrantType, Persistence, TokenForm,
-    TokenPolicy,
+    AuthMethod, Client, ClientLogin, ClientMetadata, ClientSecret, GrantType, Persistence,
+    RefreshPolicy, TokenForm, TokenPolicy,
 };
 use signet_oauth::jose::Algorithm;
 use signet_oauth::log::{Event, Position};
@@ -48,6 +49,21 @@ fn full(id: &str) -> Client {
         access_token_alg: Some(Algorithm::Ps256),
         reuse_live_token: true,
         introspection_alg: Some(Algorithm::EdDsa),
+        login: ClientLogin {
+            post_logout_redirect_uris: list("https://client.example/out"),
+            backchannel_logout_uri: some("https://client.example/back"),
+            backchannel_logout_session_required: true,
+            id_token_alg: Some(Algorithm::Es256),
+            require_pushed_requests: true,
+            require_signed_request_object: true,
+            default_max_age: Some(3600),
+            require_auth_time: true,
+            skip_consent: true,
+            require_pkce: Some(true),
+            allow_plain_pkce: true,
+            refresh_token_lifetime: Some(86_400),
+            refresh_token_policy: RefreshPolicy::Stateless,
+        },
         metadata: ClientMetadata {
             name: some("Näme"),
             uri: some("https://client.example"),
@@ -57,7 +73,7 @@ fn full(id: &str) -> Client {
             owner: some("me"),
             contacts: list("a@b"),
             redirect_uris: list("https://client.example/cb"),
-            response_types: list("code"),
+            response_types: ResponseType::ALL.to_vec(),
             request_uris: list("https://client.example/req"),
             sector_identifier_uri: some("https://client.example/sector"),
             subject_type: some("pairwise"),

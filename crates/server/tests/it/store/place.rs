@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use signet::store::{Store, StoreOptions, StoreUrl, StoredToken};
+use signet_oauth::claims::ClaimSet;
 use signet_oauth::client::{
-    AuthMethod, Client, ClientMetadata, ClientSecret, GrantType, Persistence, TokenForm,
-    TokenPolicy,
+    AuthMethod, Client, ClientLogin, ClientMetadata, ClientSecret, GrantType, Persistence,
+    TokenForm, TokenPolicy,
 };
 use signet_oauth::ids::{ClientId, Locator, TokenId};
 use signet_oauth::scope::{Scope, ScopePatterns};
@@ -127,6 +128,7 @@ pub(super) fn client(id: &str) -> Client {
         access_token_alg: None,
         reuse_live_token: false,
         introspection_alg: None,
+        login: ClientLogin::default(),
         metadata: ClientMetadata::default(),
         created_at: NOW,
         updated_at: NOW,
@@ -150,6 +152,7 @@ pub(super) fn token(sequence: u32, expires_at: Timestamp) -> StoredToken {
             user_generation: None,
             family: None,
             session: None,
+            claims: ClaimSet::EMPTY,
         },
         form: TokenForm::Opaque,
         live: None,

@@ -1,7 +1,10 @@
 //! Clients on the wire: the fields of RFC 7591 §2 under their names, and a few of our own.
 
+mod login;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use signet_oauth::authorize::ResponseType;
 use signet_oauth::client::{
     AuthMethod, Client, ClientMetadata, ClientSecret, GrantType, Persistence, TokenForm,
     TokenPolicy,
@@ -15,6 +18,7 @@ use signet_oauth::{Error, ErrorCode};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
+use self::login::LoginFields;
 use crate::flow::clients::{Draft, SecretChoice};
 use crate::hashing::HashSpec;
 
@@ -121,6 +125,8 @@ pub struct ClientFields {
     userinfo_signed_response_alg: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     allowed_cors_origins: Vec<String>,
+    #[serde(flatten)]
+    login: LoginFields,
     /// Anything of the operator's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
@@ -293,7 +299,8 @@ impl ClientFields {
             jwks: self.jwks.as_ref().map(Value::to_string),
             jwks_uri: self.jwks_uri.clone(),
             audience: self.audience.clone(),
-            metadata: self.metadata(),
+            login: self.login.parse()?,
+            metadata: self.metadata()?,
             created_at: Timestamp(0),
             updated_at: Timestamp(0),
         })
@@ -308,8 +315,13 @@ impl ClientFields {
         policies.collect()
     }
 
-    fn metadata(self) -> ClientMetadata {
-        ClientMetadata {
+    fn metadata(self) -> Result<ClientMetadata, Error> {
+        let mut response_types = Vec::new();
+        for name in &self.response_types {
+            let kind = named("response_types", Some(name), ResponseType::parse)?;
+            response_types.extend(kind.filter(|kind| !response_types.contains(kind)));
+        }
+        Ok(ClientMetadata {
             name: self.client_name,
             uri: self.client_uri,
             logo_uri: self.logo_uri,
@@ -318,7 +330,7 @@ impl ClientFields {
             owner: self.owner,
             contacts: self.contacts,
             redirect_uris: self.redirect_uris,
-            response_types: self.response_types,
+            response_types,
             request_uris: self.request_uris,
             sector_identifier_uri: self.sector_identifier_uri,
             subject_type: self.subject_type,
@@ -326,7 +338,7 @@ impl ClientFields {
             userinfo_signed_response_alg: self.userinfo_signed_response_alg,
             allowed_cors_origins: self.allowed_cors_origins,
             extra: self.metadata.map(|map| Value::Object(map).to_string()),
-        }
+        })
     }
 
     /// The fields of a client.
@@ -374,7 +386,12 @@ impl ClientFields {
             tos_uri: metadata.tos_uri,
             contacts: metadata.contacts,
             redirect_uris: metadata.redirect_uris,
-            response_types: metadata.response_types,
+            response_types: metadata
+                .response_types
+                .iter()
+                .map(|kind| kind.as_str().to_owned())
+                .collect(),
+            login: LoginFields::of(&client.login),
             request_uris: metadata.request_uris,
             sector_identifier_uri: metadata.sector_identifier_uri,
             subject_type: metadata.subject_type,

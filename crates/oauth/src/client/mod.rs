@@ -4,7 +4,12 @@
 //! the whole on *every* write: a rule that is checked only at creation can be walked around by an
 //! update.
 
-use crate::error::{Error, ErrorCode};
+mod login;
+mod validate;
+
+pub use login::{ClientLogin, RefreshPolicy};
+
+use crate::authorize::ResponseType;
 use crate::ids::ClientId;
 use crate::jose::Algorithm;
 use crate::scope::ScopePatterns;
@@ -219,7 +224,9 @@ pub struct Client {
     pub reuse_live_token: bool,
     /// The algorithm of its signed introspection answers (RFC 9701 §6); `None` for the default.
     pub introspection_alg: Option<Algorithm>,
-    /// What the server keeps for others to read and does not act upon yet.
+    /// What holds when people log in to it.
+    pub login: ClientLogin,
+    /// What describes it to people, and the addresses that belong to it.
     pub metadata: ClientMetadata,
     /// When it was created.
     pub created_at: Timestamp,
@@ -247,8 +254,8 @@ pub struct ClientMetadata {
     pub contacts: Vec<String>,
     /// `redirect_uris`
     pub redirect_uris: Vec<String>,
-    /// `response_types`
-    pub response_types: Vec<String>,
+    /// `response_types`; empty: `code` where the client has that grant.
+    pub response_types: Vec<ResponseType>,
     /// `request_uris`
     pub request_uris: Vec<String>,
     /// `sector_identifier_uri`
@@ -271,6 +278,8 @@ const MAX_TEXT: usize = 2048;
 const MAX_LIST: usize = 100;
 /// The longest life of an access token that may be registered: a day.
 pub const MAX_TOKEN_LIFETIME: u64 = 86_400;
+/// The longest life of a refresh token that may be registered: a year.
+pub const MAX_REFRESH_LIFETIME: u64 = 31_536_000;
 
 impl Client {
     /// The token policy that holds for a grant.
@@ -279,165 +288,25 @@ impl Client {
         exception.map_or(self.tokens, |(_, policy)| *policy)
     }
 
-    /// Whether the whole is acceptable; run on every write (RFC 7591 §3.2.2).
-    pub fn validate(&self) -> Result<(), Error> {
-        self.validate_tokens()?;
-        self.validate_authentication()?;
-        if self.grants.contains(&GrantType::ClientCredentials)
-            && self.auth_method == AuthMethod::None
-        {
-            return Err(refuse(
-                "a public client (token_endpoint_auth_method none) may not use client_credentials",
-                "client_public_credentials",
-            ));
-        }
-        if self.audience.len() > MAX_LIST || !self.audience.iter().all(|uri| is_resource(uri)) {
-            return Err(refuse(
-                "audience holds absolute URIs without a fragment, at most 100",
-                "client_audience",
-            ));
-        }
-        self.metadata.validate()
+    /// Whether it may ask for this response type: registered by name, and its grants with it
+    /// (OIDC Registration §2). Without any it is `code`, so that implicit and hybrid flows are
+    /// switched on and never just there.
+    pub fn may_ask_for(&self, kind: ResponseType) -> bool {
+        let registered = &self.metadata.response_types;
+        let is_named = registered.contains(&kind);
+        let is_named = is_named || (registered.is_empty() && kind == ResponseType::Code);
+        is_named && self.has_grants_of(kind)
     }
 
-    fn validate_tokens(&self) -> Result<(), Error> {
-        let policies = self.grant_tokens.iter().map(|(_, policy)| policy);
-        for policy in policies.chain([&self.tokens]) {
-            if (policy.form, policy.persistence) == (TokenForm::Opaque, Persistence::Stateless) {
-                return Err(refuse(
-                    "an opaque access token cannot be stateless: choose persistence persisted, or \
-                     access_token jwt",
-                    "client_opaque_stateless",
-                ));
-            }
-            if policy
-                .lifetime
-                .is_some_and(|life| !(1..=MAX_TOKEN_LIFETIME).contains(&life))
-            {
-                return Err(refuse(
-                    "access_token_lifetime is 1 to 86400 seconds",
-                    "client_token_lifetime",
-                ));
-            }
-        }
-        let signing = |alg: Option<Algorithm>| alg.is_none_or(|alg| alg != Algorithm::Hs256);
-        if !signing(self.access_token_alg) || !signing(self.introspection_alg) {
-            return Err(refuse(
-                "tokens are signed with ES256, EdDSA, RS256 or PS256",
-                "client_token_alg",
-            ));
-        }
-        if self.reuse_live_token && self.tokens.persistence != Persistence::Persisted {
-            return Err(refuse(
-                "reuse_live_token needs persistence persisted: a stateless token is not remembered",
-                "client_reuse_stateless",
-            ));
-        }
-        Ok(())
+    fn has_grants_of(&self, kind: ResponseType) -> bool {
+        let has = |grant| self.grants.contains(&grant);
+        (!kind.has_code() || has(GrantType::AuthorizationCode))
+            && (!kind.is_front() || has(GrantType::Implicit))
     }
 
-    fn validate_authentication(&self) -> Result<(), Error> {
-        let has_secret = self.secret != ClientSecret::None;
-        let sealed = matches!(self.secret, ClientSecret::Sealed(_));
-        if has_secret != self.auth_method.has_secret() {
-            return Err(refuse(
-                "token_endpoint_auth_method and the credentials do not fit together",
-                "client_credentials_mismatch",
-            ));
-        }
-        if has_secret && sealed != (self.auth_method == AuthMethod::ClientSecretJwt) {
-            return Err(refuse(
-                "client_secret_jwt needs the secret itself, not a hash of it; the other methods \
-                 need a hash",
-                "client_secret_form",
-            ));
-        }
-        let keys = usize::from(self.jwks.is_some()) + usize::from(self.jwks_uri.is_some());
-        if keys > 1 {
-            return Err(refuse(
-                "send jwks or jwks_uri, not both",
-                "client_keys_twice",
-            ));
-        }
-        let fetchable = |uri: &String| {
-            is_resource(uri) && (uri.starts_with("https://") || uri.starts_with("http://"))
-        };
-        if !self.jwks_uri.as_ref().is_none_or(fetchable) {
-            return Err(refuse(
-                "jwks_uri is an absolute https URL",
-                "client_keys_url",
-            ));
-        }
-        if self.auth_method == AuthMethod::PrivateKeyJwt && keys == 0 {
-            return Err(refuse(
-                "private_key_jwt needs jwks or jwks_uri",
-                "client_keys_missing",
-            ));
-        }
-        let fits = self
-            .auth_signing_alg
-            .is_none_or(|alg| match self.auth_method {
-                AuthMethod::ClientSecretJwt => alg == Algorithm::Hs256,
-                AuthMethod::PrivateKeyJwt => alg != Algorithm::Hs256,
-                _ => true,
-            });
-        if !fits {
-            return Err(refuse(
-                "token_endpoint_auth_signing_alg does not fit token_endpoint_auth_method",
-                "client_auth_alg",
-            ));
-        }
-        Ok(())
-    }
-}
-
-impl ClientMetadata {
-    fn validate(&self) -> Result<(), Error> {
-        let texts = [
-            &self.name,
-            &self.uri,
-            &self.logo_uri,
-            &self.policy_uri,
-            &self.tos_uri,
-            &self.owner,
-            &self.sector_identifier_uri,
-        ];
-        let lists = [
-            &self.contacts,
-            &self.response_types,
-            &self.request_uris,
-            &self.allowed_cors_origins,
-        ];
-        let short = |text: &String| text.len() <= MAX_TEXT && !text.contains('\0');
-        let fits = texts.into_iter().flatten().all(short)
-            && lists
-                .into_iter()
-                .all(|list| list.len() <= MAX_LIST && list.iter().all(short));
-        if !fits {
-            return Err(refuse(
-                "a text of the metadata is longer than 2048 characters, or a list than 100 entries",
-                "client_metadata_size",
-            ));
-        }
-        if self.redirect_uris.len() > MAX_LIST || !self.redirect_uris.iter().all(|u| is_resource(u))
-        {
-            return Err(Error::new(
-                ErrorCode::InvalidRedirectUri,
-                "redirect_uris holds absolute URIs without a fragment, at most 100",
-                "client_redirect_uri",
-            ));
-        }
-        if self
-            .subject_type
-            .as_deref()
-            .is_some_and(|kind| !["public", "pairwise"].contains(&kind))
-        {
-            return Err(refuse(
-                "subject_type is public or pairwise",
-                "client_subject_type",
-            ));
-        }
-        Ok(())
+    /// The algorithm of its ID tokens (OIDC Registration §2).
+    pub fn id_token_alg(&self) -> Algorithm {
+        self.login.id_token_alg.unwrap_or(Algorithm::Rs256)
     }
 }
 
@@ -454,10 +323,6 @@ pub fn is_resource(text: &str) -> bool {
                 && !rest.is_empty()
                 && rest != "//"
         })
-}
-
-fn refuse(description: &'static str, reason: &'static str) -> Error {
-    Error::new(ErrorCode::InvalidClientMetadata, description, reason)
 }
 
 /// A client to start from in tests.
@@ -486,6 +351,7 @@ pub(crate) fn example() -> Client {
         access_token_alg: None,
         reuse_live_token: false,
         introspection_alg: None,
+        login: ClientLogin::default(),
         metadata: ClientMetadata::default(),
         created_at: Timestamp(0),
         updated_at: Timestamp(0),
@@ -495,91 +361,6 @@ pub(crate) fn example() -> Client {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    #[expect(clippy::too_many_lines, reason = "a table")]
-    fn the_whole_is_validated() {
-        assert_eq!(example().validate(), Ok(()));
-        let opaque = TokenPolicy {
-            form: TokenForm::Opaque,
-            ..example().tokens
-        };
-        let public = Client {
-            auth_method: AuthMethod::None,
-            secret: ClientSecret::None,
-            ..example()
-        };
-        for (reason, client) in [
-            (
-                "client_opaque_stateless",
-                Client {
-                    tokens: opaque,
-                    ..example()
-                },
-            ),
-            (
-                "client_opaque_stateless",
-                Client {
-                    grant_tokens: vec![(GrantType::Password, opaque)],
-                    ..example()
-                },
-            ),
-            ("client_public_credentials", public),
-            (
-                "client_credentials_mismatch",
-                Client {
-                    secret: ClientSecret::None,
-                    ..example()
-                },
-            ),
-            (
-                "client_secret_form",
-                Client {
-                    secret: ClientSecret::Sealed(vec![1]),
-                    ..example()
-                },
-            ),
-            (
-                "client_keys_missing",
-                Client {
-                    auth_method: AuthMethod::PrivateKeyJwt,
-                    secret: ClientSecret::None,
-                    ..example()
-                },
-            ),
-            (
-                "client_keys_twice",
-                Client {
-                    jwks: Some("{}".into()),
-                    jwks_uri: Some("x".into()),
-                    ..example()
-                },
-            ),
-            (
-                "client_audience",
-                Client {
-                    audience: vec!["api".into()],
-                    ..example()
-                },
-            ),
-            (
-                "client_reuse_stateless",
-                Client {
-                    reuse_live_token: true,
-                    ..example()
-                },
-            ),
-            (
-                "client_token_alg",
-                Client {
-                    access_token_alg: Some(Algorithm::Hs256),
-                    ..example()
-                },
-            ),
-        ] {
-            assert_eq!(client.validate().map_err(|e| e.reason), Err(reason));
-        }
-    }
 
     #[test]
     fn absolute_uris_are_told_from_the_rest() {

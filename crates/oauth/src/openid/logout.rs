@@ -1,0 +1,157 @@
+//! Logout that a client asks for (OIDC RP-Initiated Logout 1.0): when the user is asked first, and
+//! where the browser goes afterwards.
+
+use crate::client::Client;
+use crate::error::Error;
+use crate::id_token::Hint;
+use crate::ids::ClientId;
+use crate::params::Params;
+use crate::session::Session;
+
+/// Characters that `state` may have.
+const MAX_STATE: usize = 4096;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogoutRequest {
+    /// `id_token_hint` as it came: to be verified before it says anything.
+    pub id_token_hint: Option<String>,
+    /// `client_id`
+    pub client: Option<ClientId>,
+    /// `post_logout_redirect_uri`
+    pub redirect_uri: Option<String>,
+    /// `state`
+    pub state: Option<String>,
+    /// `ui_locales`, the best first.
+    pub ui_locales: Vec<String>,
+}
+
+/// Where the browser goes when it is logged out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogoutTarget {
+    /// A URI that the client registered, with `state` where it was sent and nothing else.
+    pub url: String,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogoutStep {
+    /// Ask the user: anybody may have sent the browser here.
+    Ask(Option<LogoutTarget>),
+    /// End the session, if there is one, and go there; without a target, say so on a page.
+    End(Option<LogoutTarget>),
+}
+
+impl LogoutRequest {
+    /// Reads the parameters.
+    pub fn parse(params: &Params<'_>) -> Result<Self, Error> {
+        let text = |name: &str| params.get(name).map(str::to_owned);
+        let client = match params.get("client_id") {
+            None => None,
+            Some(id) => Some(ClientId::parse(id).ok_or_else(unregistered)?),
+        };
+        if params
+            .get("state")
+            .is_some_and(|state| state.len() > MAX_STATE)
+        {
+            return Err(Error::request(
+                "state is longer than 4096 characters",
+                "state_too_long",
+            ));
+        }
+        Ok(Self {
+            id_token_hint: text("id_token_hint"),
+            client,
+            redirect_uri: text("post_logout_redirect_uri"),
+            state: text("state"),
+            ui_locales: params
+                .get("ui_locales")
+                .unwrap_or_default()
+                .split(' ')
+                .filter(|locale| !locale.is_empty())
+                .take(20)
+                .map(str::to_owned)
+                .collect(),
+        })
+    }
+
+    /// The client to find: the one that is named, or the one that the hint was issued to. Where
+    /// both are known they must be the same.
+    pub fn client<'a>(&'a self, hint: Option<&'a Hint>) -> Result<Option<&'a ClientId>, Error> {
+        let of_hint = hint.map(|hint| &hint.client);
+        match (&self.client, of_hint) {
+            (Some(named), Some(hinted)) if named != hinted => Err(Error::request(
+                "id_token_hint was issued to another client than client_id",
+                "logout_other_client",
+            )),
+            (named, hinted) => Ok(named.as_ref().or(hinted)),
+        }
+    }
+
+    /// Decides. `hint` is the verified one, `client` what [`LogoutRequest::client`] named and the
+    /// store knows, `session` the one of this browser where it is alive. Errors are shown on a
+    /// page: the browser is never sent anywhere that is not registered.
+    pub fn decide(
+        &self,
+        hint: Option<&Hint>,
+        client: Option<&Client>,
+        session: Option<&Session>,
+    ) -> Result<LogoutStep, Error> {
+        let target = match (&self.redirect_uri, client) {
+            (None, _) => None,
+            (Some(uri), Some(client)) => {
+                let registered = &client.login.post_logout_redirect_uris;
+                if !registered.contains(uri) {
+                    return Err(unregistered());
+                }
+                Some(self.target(uri))
+            }
+            (Some(_), None) if self.client.is_some() || hint.is_some() => {
+                return Err(unregistered());
+            }
+            // Nobody says whose URI this is: it is left alone.
+            (Some(_), None) => None,
+        };
+        let Some(session) = session else {
+            // Nothing to end. Only a hint makes sure that the client did not just send anybody.
+            return Ok(match hint {
+                Some(_) => LogoutStep::End(target),
+                None if target.is_some() => LogoutStep::Ask(target),
+                None => LogoutStep::End(None),
+            });
+        };
+        let is_about = |hint: &Hint| {
+            hint.user == session.user && hint.session.is_none_or(|id| id == session.id)
+        };
+        if hint.is_some_and(is_about) {
+            Ok(LogoutStep::End(target))
+        } else {
+            Ok(LogoutStep::Ask(target))
+        }
+    }
+
+    fn target(&self, uri: &str) -> LogoutTarget {
+        let Some(state) = &self.state else {
+            return LogoutTarget {
+                url: uri.to_owned(),
+            };
+        };
+        let separator = match uri.split_once('?') {
+            None => "?",
+            Some((_, query)) if query.is_empty() || query.ends_with('&') => "",
+            Some(_) => "&",
+        };
+        let url = format!("{uri}{separator}");
+        let start = url.len();
+        let mut out = form_urlencoded::Serializer::for_suffix(url, start);
+        out.append_pair("state", state);
+        LogoutTarget { url: out.finish() }
+    }
+}
+
+fn unregistered() -> Error {
+    Error::request(
+        "post_logout_redirect_uri is not one that the client is registered with",
+        "logout_redirect_uri",
+    )
+}
