@@ -22,6 +22,10 @@ pub struct Offer<'a> {
 
 /// What is offered to clients whose users log in.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "endpoints, each there or not"
+)]
 pub struct LoginOffer<'a> {
     /// The languages of the pages, as BCP 47 tags.
     pub ui_locales: Vec<&'a str>,

@@ -172,7 +172,7 @@ impl Prompts {
             let prompt = Prompt::ALL.into_iter().find(|p| p.as_str() == word)?;
             prompts.0 |= 1 << (prompt as u8);
         }
-        let alone = !prompts.contains(Prompt::None) || prompts.0.count_ones() == 1;
+        let alone = !prompts.contains(Prompt::None) || prompts.0.is_power_of_two();
         alone.then_some(prompts)
     }
 

@@ -85,3 +85,9 @@ pub struct Origin {
     /// It was in a signed request object (RFC 9101).
     pub signed: bool,
 }
+
+/// A request to start from in tests.
+#[cfg(test)]
+pub(crate) fn example() -> AuthorizationRequest {
+    tests::code_request("")
+}

@@ -185,13 +185,7 @@ fn parameters(claims: &Map<String, Value>) -> Result<Params<'static>, Error> {
             Value::Object(_) => pairs.push((name.clone(), value.to_string())),
             Value::Array(items) => {
                 for item in items {
-                    let text = item.as_str().ok_or_else(|| {
-                        invalid(
-                            "a list in a request object holds text",
-                            "request_object_list",
-                        )
-                    })?;
-                    pairs.push((name.clone(), text.to_owned()));
+                    pairs.push((name.clone(), listed(item)?));
                 }
             }
         }
@@ -201,6 +195,16 @@ fn parameters(claims: &Map<String, Value>) -> Result<Params<'static>, Error> {
             ErrorCode::InvalidRequestObject,
             error.description,
             error.reason,
+        )
+    })
+}
+
+fn listed(item: &Value) -> Result<String, Error> {
+    let text = item.as_str().map(str::to_owned);
+    text.ok_or_else(|| {
+        invalid(
+            "a list in a request object holds text",
+            "request_object_list",
         )
     })
 }

@@ -175,6 +175,7 @@ fn write_challenge(out: &mut Writer, challenge: Option<&Challenge>) {
     }
 }
 
+#[expect(clippy::option_option, reason = "malformed, absent, there")]
 fn read_challenge(read: &mut Reader<'_>) -> Option<Option<Challenge>> {
     match read.number()? {
         0 => Some(None),

@@ -9,6 +9,8 @@ pub mod family;
 pub mod password;
 pub mod refresh_token;
 pub mod signed_refresh;
+#[cfg(test)]
+mod tests;
 
 use crate::claims::ClaimSet;
 use crate::client::{AuthMethod, Client, GrantType, Persistence, RefreshPolicy, TokenForm};

@@ -108,6 +108,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What may be absent; the outer `None` is malformed.
+    #[expect(clippy::option_option, reason = "malformed, absent, there")]
     pub(crate) fn option<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Option<T>,

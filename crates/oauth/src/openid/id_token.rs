@@ -167,3 +167,179 @@ impl AuthorizationRequest {
         Ok(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Claim;
+    use crate::user::{UserClaims, example};
+
+    fn wish() -> IdTokenWish {
+        IdTokenWish {
+            user: UserId::parse("usr_jane").unwrap(),
+            client: ClientId::parse("app").unwrap(),
+            nonce: Some("n".into()),
+            auth_time: Some(Timestamp(1000)),
+            acr: Some("a".into()),
+            amr: vec![Amr::Password],
+            session: Some([3; 16]),
+            claims: ClaimSet::EMPTY,
+        }
+    }
+
+    fn writing() -> Writing<'static> {
+        Writing {
+            issuer: "https://i.example",
+            now: Timestamp(2000),
+            lifetime: 600,
+            algorithm: Algorithm::Rs256,
+            user: None,
+            access_token: None,
+            code: None,
+        }
+    }
+
+    fn written(wish: &IdTokenWish, writing: &Writing<'_>) -> Value {
+        serde_json::from_slice(&render(wish, writing)).unwrap()
+    }
+
+    #[test]
+    fn an_id_token_says_what_is_known_and_nothing_empty() {
+        let expected = serde_json::json!({
+            "iss": "https://i.example", "sub": "usr_jane", "aud": "app", "exp": 2600, "iat": 2000,
+            "auth_time": 1000, "nonce": "n", "acr": "a", "amr": ["pwd"],
+            "sid": "03030303030303030303030303030303",
+        });
+        assert_eq!(written(&wish(), &writing()), expected);
+        let bare = IdTokenWish {
+            nonce: None,
+            auth_time: None,
+            acr: Some(String::new()),
+            amr: vec![],
+            session: None,
+            ..wish()
+        };
+        let names: Vec<String> = match written(&bare, &writing()) {
+            Value::Object(members) => members.keys().cloned().collect(),
+            other => panic!("{other}"),
+        };
+        assert_eq!(names, ["aud", "exp", "iat", "iss", "sub"]);
+    }
+
+    #[test]
+    fn hashes_are_those_of_the_specification() {
+        // OIDC Core appendix A.3 and A.4.
+        let token = "jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y";
+        let code = "Qcb0Orv1zh30vL1MPRsbm-diHiMwcLyZvn1arpZv-Jxf_11jnpEX3Tgfvk";
+        let both = Writing {
+            access_token: Some(token),
+            code: Some(code),
+            ..writing()
+        };
+        let written = written(&wish(), &both);
+        assert_eq!(written["at_hash"], "77QmUPtjPfzWtF2AnpK9RQ");
+        assert_eq!(written["c_hash"], "LDktKdoQak3Pk0cnXxCltA");
+        assert_eq!(
+            half_hash(Algorithm::EdDsa, code).len(),
+            43,
+            "half of SHA-512"
+        );
+    }
+
+    #[test]
+    fn claims_about_the_user_are_told_and_replace_none_of_the_token() {
+        let jane = User {
+            claims: UserClaims {
+                name: Some("Jane".into()),
+                ..UserClaims::default()
+            },
+            ..example()
+        };
+        let asked = IdTokenWish {
+            claims: [Claim::Name].into_iter().collect(),
+            ..wish()
+        };
+        let with = |user| Writing { user, ..writing() };
+        assert_eq!(written(&asked, &with(Some(&jane)))["name"], "Jane");
+        assert!(written(&wish(), &with(Some(&jane))).get("name").is_none());
+        let joe = User {
+            id: UserId::parse("usr_joe").unwrap(),
+            ..jane.clone()
+        };
+        assert!(
+            written(&asked, &with(Some(&joe))).get("name").is_none(),
+            "another's claims"
+        );
+    }
+
+    fn read(typ: Option<&str>, claims: &Value) -> Result<Hint, &'static str> {
+        let header = Header::new(Algorithm::Rs256);
+        let header = match typ {
+            None => header,
+            Some(typ) => header.with_typ(typ),
+        };
+        let claims = Claims::parse(claims.to_string().as_bytes()).unwrap();
+        hint(&header, &claims, "https://i.example").map_err(|error| error.reason)
+    }
+
+    #[test]
+    fn an_expired_id_token_is_a_good_hint() {
+        let expected = Hint {
+            user: UserId::parse("usr_jane").unwrap(),
+            client: ClientId::parse("app").unwrap(),
+            session: Some([3; 16]),
+        };
+        let mut claims = written(&wish(), &writing());
+        claims["exp"] = 1.into();
+        assert_eq!(read(Some(TYPE), &claims), Ok(expected.clone()));
+        assert_eq!(read(None, &claims), Ok(expected));
+    }
+
+    #[test]
+    fn nothing_but_an_id_token_of_ours_is_a_hint() {
+        let good = written(&wish(), &writing());
+        for (name, value) in [
+            ("iss", "https://other.example".into()),
+            ("iss", Value::Null),
+            ("sub", Value::Null),
+            ("sub", "".into()),
+            ("aud", serde_json::json!(["app", "other"])),
+            ("sid", "03".into()),
+            ("scope", "openid".into()),
+            ("client_id", "app".into()),
+            ("events", serde_json::json!({})),
+        ] {
+            let mut bad = good.clone();
+            bad[name] = value;
+            assert_eq!(read(Some(TYPE), &bad), Err("id_token_hint"), "{name}");
+        }
+        for typ in ["at+jwt", "logout+jwt", "rt+jwt"] {
+            assert_eq!(read(Some(typ), &good), Err("id_token_hint"), "{typ}");
+        }
+    }
+
+    #[test]
+    fn a_hint_of_another_client_tells_nothing() {
+        let hint = Hint {
+            user: UserId::parse("usr_jane").unwrap(),
+            client: ClientId::parse("other").unwrap(),
+            session: None,
+        };
+        let mine = Hint {
+            client: ClientId::parse("app").unwrap(),
+            ..hint.clone()
+        };
+        let request = crate::authorize::example();
+        assert!(request.clone().hint(&hint).is_err());
+        let read = request.hint(&mine).unwrap();
+        assert_eq!(read.subject, Some(mine.user.clone()));
+        let twice = AuthorizationRequest {
+            subject: UserId::parse("usr_joe"),
+            ..read
+        };
+        assert!(
+            twice.hint(&mine).is_err(),
+            "claims ask for one, the hint for another"
+        );
+    }
+}

@@ -98,7 +98,6 @@ impl LogoutRequest {
         session: Option<&Session>,
     ) -> Result<LogoutStep, Error> {
         let target = match (&self.redirect_uri, client) {
-            (None, _) => None,
             (Some(uri), Some(client)) => {
                 let registered = &client.login.post_logout_redirect_uris;
                 if !registered.contains(uri) {
@@ -109,8 +108,8 @@ impl LogoutRequest {
             (Some(_), None) if self.client.is_some() || hint.is_some() => {
                 return Err(unregistered());
             }
-            // Nobody says whose URI this is: it is left alone.
-            (Some(_), None) => None,
+            // Where nobody says whose URI it is, it is left alone.
+            _ => None,
         };
         let Some(session) = session else {
             // Nothing to end. Only a hint makes sure that the client did not just send anybody.
@@ -154,4 +153,158 @@ fn unregistered() -> Error {
         "post_logout_redirect_uri is not one that the client is registered with",
         "logout_redirect_uri",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::{ClientLogin, example};
+    use crate::session;
+    use crate::user::UserId;
+
+    fn client() -> Client {
+        Client {
+            login: ClientLogin {
+                post_logout_redirect_uris: vec![
+                    "https://app.example/out".into(),
+                    "https://app.example/out?x=1".into(),
+                ],
+                ..ClientLogin::default()
+            },
+            ..example()
+        }
+    }
+
+    fn hint(user: &str, session: Option<[u8; 16]>) -> Hint {
+        Hint {
+            user: UserId::parse(user).unwrap(),
+            client: client().id,
+            session,
+        }
+    }
+
+    fn request(query: &str) -> LogoutRequest {
+        LogoutRequest::parse(&Params::parse(query.as_bytes()).unwrap()).unwrap()
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "as it is compared")]
+    fn to(url: &str) -> Option<LogoutTarget> {
+        Some(LogoutTarget { url: url.into() })
+    }
+
+    const OUT: &str = "post_logout_redirect_uri=https://app.example/out";
+
+    #[test]
+    fn logout_table() {
+        use LogoutStep::{Ask, End};
+        let out = to("https://app.example/out");
+        let (mine, stale) = (
+            hint("usr_jane", Some([3; 16])),
+            hint("usr_jane", Some([4; 16])),
+        );
+        let (plain, joes) = (hint("usr_jane", None), hint("usr_joe", None));
+        let session = session::example();
+        let here = Some(&session);
+        let app = client();
+        let known = Some(&app);
+        for (query, hint, client, session, expected) in [
+            (OUT, Some(&mine), known, here, End(out.clone())),
+            (OUT, Some(&plain), known, here, End(out.clone())),
+            // A hint about another session or person does not end this one unasked.
+            (OUT, Some(&stale), known, here, Ask(out.clone())),
+            (OUT, Some(&joes), known, here, Ask(out.clone())),
+            // Without a hint anybody may have sent the browser.
+            ("", None, None, here, Ask(None)),
+            ("state=x", None, None, here, Ask(None)),
+            (OUT, None, None, here, Ask(None)),
+            (
+                &format!("{OUT}&client_id=app"),
+                None,
+                known,
+                here,
+                Ask(out.clone()),
+            ),
+            // Nobody is logged in.
+            ("", None, None, None, End(None)),
+            (OUT, Some(&mine), known, None, End(out.clone())),
+            (
+                &format!("{OUT}&client_id=app"),
+                None,
+                known,
+                None,
+                Ask(out.clone()),
+            ),
+            ("", Some(&mine), known, here, End(None)),
+        ] {
+            let decided = request(query).decide(hint, client, session);
+            assert_eq!(decided, Ok(expected), "{query} {hint:?}");
+        }
+    }
+
+    #[test]
+    fn the_browser_is_sent_to_registered_addresses_only() {
+        let session = session::example();
+        let (mine, app) = (hint("usr_jane", None), client());
+        for uri in [
+            "https://app.example/out/",
+            "https://app.example/out?x=2",
+            "https://app.example/out?",
+            "https://app.example/out?x=1%26y=2",
+            "https://app.example/OUT",
+            "https://app.example/out%23f",
+            "https://evil.example/out",
+            "javascript:alert(1)",
+        ] {
+            let query = format!("post_logout_redirect_uri={uri}");
+            let refused = request(&query).decide(Some(&mine), Some(&app), Some(&session));
+            assert_eq!(
+                refused.map_err(|error| error.reason),
+                Err("logout_redirect_uri"),
+                "{uri}"
+            );
+        }
+        // A client that is gone vouches for nothing.
+        let refused = request(OUT).decide(Some(&mine), None, Some(&session));
+        assert!(refused.is_err());
+    }
+
+    #[test]
+    fn state_is_given_back_and_nothing_else_is_added() {
+        let (mine, app) = (hint("usr_jane", None), client());
+        for (query, expected) in [
+            (
+                format!("{OUT}&state=a%20%26b&ui_locales=de&extra=1"),
+                "https://app.example/out?state=a+%26b",
+            ),
+            (
+                format!("{OUT}?x=1&state=s"),
+                "https://app.example/out?x=1&state=s",
+            ),
+            (OUT.to_owned(), "https://app.example/out"),
+        ] {
+            let step = request(&query).decide(Some(&mine), Some(&app), None);
+            assert_eq!(step, Ok(LogoutStep::End(to(expected))));
+        }
+    }
+
+    #[test]
+    fn hint_and_client_must_agree() {
+        let mine = hint("usr_jane", None);
+        let named = |query: &str, hint: Option<&Hint>| {
+            let request = request(query);
+            let client = request.client(hint).map_err(|error| error.reason)?;
+            Ok(client.map(ToString::to_string))
+        };
+        assert_eq!(named("", Some(&mine)), Ok(Some("app".to_owned())));
+        assert_eq!(
+            named("client_id=app", Some(&mine)),
+            Ok(Some("app".to_owned()))
+        );
+        assert_eq!(named("client_id=x", None), Ok(Some("x".to_owned())));
+        assert_eq!(
+            named("client_id=x", Some(&mine)),
+            Err("logout_other_client")
+        );
+        assert_eq!(named("", None), Ok(None));
+    }
 }

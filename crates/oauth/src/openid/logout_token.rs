@@ -51,3 +51,39 @@ impl LogoutToken<'_> {
         serde_json::to_vec(&claims).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id_token;
+    use crate::jose::{Algorithm, Claims, Header};
+
+    #[test]
+    fn a_logout_token_says_what_the_specification_asks_for_and_no_nonce() {
+        let token = LogoutToken {
+            issuer: "https://i.example",
+            client: &ClientId::parse("app").unwrap(),
+            user: &UserId::parse("usr_jane").unwrap(),
+            session: [3; 16],
+            id: [1; 16],
+            now: Timestamp(1000),
+        };
+        let text = token.render();
+        let claims: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(claims["events"], json!({ EVENT: {} }));
+        assert_eq!(claims["sid"], "03030303030303030303030303030303");
+        assert_eq!(
+            (&claims["iss"], &claims["aud"]),
+            (&json!("https://i.example"), &json!("app"))
+        );
+        assert_eq!(
+            (&claims["iat"], &claims["exp"]),
+            (&json!(1000), &json!(1120))
+        );
+        assert!(claims.get("nonce").is_none());
+        // It does not pass for an ID token, even without its type.
+        let header = Header::new(Algorithm::Es256);
+        let claims = Claims::parse(&text).unwrap();
+        assert!(id_token::hint(&header, &claims, "https://i.example").is_err());
+    }
+}

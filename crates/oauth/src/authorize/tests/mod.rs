@@ -52,7 +52,7 @@ fn read_as(
 }
 
 /// A request for a code, with more parameters.
-fn code_request(more: &str) -> AuthorizationRequest {
+pub(super) fn code_request(more: &str) -> AuthorizationRequest {
     let query = format!(
         "client_id=app&redirect_uri={CALLBACK}&response_type=code&scope=openid+profile{more}"
     );

@@ -72,6 +72,7 @@ fn rfc9700_no_error_is_sent_to_an_address_that_nobody_vouches_for() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn refusals_go_back_in_the_way_of_the_response_type() {
     use ErrorCode::{InvalidRequest, InvalidScope, InvalidTarget, UnsupportedResponseType};
     for (more, mode, code, reason) in [
