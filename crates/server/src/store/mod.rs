@@ -15,6 +15,7 @@ mod log;
 mod maintenance;
 mod meta;
 mod op;
+mod people;
 mod postgres;
 mod random;
 mod rows;
@@ -35,6 +36,11 @@ pub use keys::{KeyInserted, KeyMaterial, KeyRecord, KeyUpdated};
 pub use log::{Ended, Ending, EndingKind, Head, StateRow};
 pub use maintenance::Expired;
 pub use meta::CheckedKey;
+pub use people::{
+    CreatedUser, DeletedUser, Ends, Imported, LoginFailures, NewLogin, Opened, Opening,
+    PushedRequest, Redeemed, Redemption, Rotated, Rotation, SessionClient, UpdatedUser, UserCursor,
+    UserField, UserList, UserPage, UserUpdate, Withdrawn,
+};
 pub use statistics::{Durations, StoreStatistics};
 pub use tokens::{Inserted, ListedToken, LiveSlot, LiveToken, StoredToken, TokenPage};
 pub use url::StoreUrl;

@@ -2,8 +2,9 @@
 
 use signet_oauth::client::Client;
 use signet_oauth::ids::ClientId;
-use signet_oauth::log::{Event, LogRow, client_key};
+use signet_oauth::log::{Event, LogRow, client_key, user_key};
 use signet_oauth::time::Timestamp;
+use signet_oauth::user::{User, UserId};
 use std::sync::{Arc, OnceLock};
 
 use super::assertions::SingleUse;
@@ -13,6 +14,12 @@ use super::keys::{KeyInserted, KeyRecord, KeyUpdated};
 use super::log::{Ended, Ending, EndingKind};
 use super::maintenance::Expired;
 use super::meta::CheckedKey;
+use super::people::consents::Withdrawn;
+use super::people::failures::{Failure, LoginFailures, slot_of};
+use super::people::families::{Opened, Opening, Redeemed, Redemption, Rotated, Rotation};
+use super::people::requests::PushedRequest;
+use super::people::sessions::NewLogin;
+use super::people::users::{CreatedUser, DeletedUser, Imported, UpdatedUser, UserUpdate};
 use super::tokens::{Inserted, StoredToken};
 
 /// A write. Attempts tell a write that is run again from one of somebody else.
@@ -49,6 +56,38 @@ pub(super) enum Write {
         key: Box<KeyRecord>,
         attempt: [u8; 16],
     },
+    CreateUser {
+        user: Box<User>,
+        attempt: [u8; 16],
+    },
+    ImportUsers {
+        users: Vec<User>,
+        attempt: [u8; 16],
+    },
+    UpdateUser {
+        update: UserUpdate,
+        attempt: [u8; 16],
+    },
+    DeleteUser {
+        id: UserId,
+        expected_version: Option<u64>,
+        until: Timestamp,
+        attempt: [u8; 16],
+    },
+    WithdrawConsent {
+        user: UserId,
+        client: ClientId,
+        until: Timestamp,
+    },
+    LogIn(Box<NewLogin>),
+    OpenFamily(Box<Opening>),
+    RedeemCode(Box<Redemption>),
+    RotateFamily(Box<Rotation>),
+    NoteFailure(Failure),
+    ForgetFailures {
+        key: [u8; 16],
+    },
+    PushRequest(Box<PushedRequest>),
     CheckClusterKey {
         mac: [u8; 32],
     },
@@ -82,8 +121,7 @@ impl Write {
             Self::UpdateClient(update) => client(&update.client.id),
             Self::DeleteClient { id, .. } => client(id),
             Self::InsertToken(stored) => {
-                let locator = stored.token.id.locator().row_id();
-                let mut touches = vec![Touched(1, i128::from(locator).to_be_bytes())];
+                let mut touches = vec![touched_by_token(stored)];
                 touches.extend(stored.live.map(|slot| Touched(2, slot.key)));
                 touches
             }
@@ -97,6 +135,18 @@ impl Write {
                     .map(touched_by_ending)
                     .collect(),
             },
+            Self::CreateUser { .. }
+            | Self::ImportUsers { .. }
+            | Self::UpdateUser { .. }
+            | Self::DeleteUser { .. }
+            | Self::WithdrawConsent { .. }
+            | Self::LogIn(_)
+            | Self::OpenFamily(_)
+            | Self::RedeemCode(_)
+            | Self::RotateFamily(_)
+            | Self::NoteFailure(_)
+            | Self::ForgetFailures { .. }
+            | Self::PushRequest(_) => self.touches_of_people(),
             // Rare, and carried out one by one.
             Self::InsertKey { .. } | Self::UpdateKey { .. } => vec![Touched(5, [0; 16])],
             Self::CheckClusterKey { .. }
@@ -106,6 +156,52 @@ impl Write {
             | Self::Expire { .. } => vec![Touched(6, [0; 16])],
         }
     }
+
+    fn touches_of_people(&self) -> Vec<Touched> {
+        let user = |id: &UserId| vec![Touched(4, user_key(id.as_str()))];
+        match self {
+            Self::CreateUser { user: new, .. } => user(&new.id),
+            Self::ImportUsers { users, .. } => users.iter().flat_map(|new| user(&new.id)).collect(),
+            Self::UpdateUser { update, .. } => user(&update.user.id),
+            Self::DeleteUser { id, .. } => user(id),
+            Self::WithdrawConsent { user: id, .. } => user(id),
+            Self::LogIn(login) => {
+                let session = login.session.iter().map(|one| Touched(10, one.id));
+                session.collect()
+            }
+            Self::OpenFamily(opening) => touched_by_opening(opening),
+            Self::RedeemCode(redemption) => {
+                let mut touches = touched_by_opening(&redemption.opening);
+                touches.push(Touched(11, redemption.code_id));
+                touches
+            }
+            Self::RotateFamily(rotation) => {
+                let mut touches = vec![Touched(8, rotation.id)];
+                touches.extend(rotation.token.as_ref().map(touched_by_token));
+                touches
+            }
+            Self::NoteFailure(failure) => vec![touched_by_failures(&failure.key)],
+            Self::ForgetFailures { key } => vec![touched_by_failures(key)],
+            Self::PushRequest(request) => vec![Touched(13, request.id)],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Consents and participations are left out: where a batch has two for one row, one is written.
+fn touched_by_opening(opening: &Opening) -> Vec<Touched> {
+    let family = opening.family.as_ref().map(|one| Touched(8, one.id));
+    let token = opening.token.as_ref().map(touched_by_token);
+    family.into_iter().chain(token).collect()
+}
+
+fn touched_by_token(stored: &StoredToken) -> Touched {
+    let locator = stored.token.id.locator().row_id();
+    Touched(1, i128::from(locator).to_be_bytes())
+}
+
+fn touched_by_failures(key: &[u8; 16]) -> Touched {
+    Touched(12, i128::from(slot_of(key)).to_be_bytes())
 }
 
 fn touched_by_ending(ending: &Ending) -> Touched {
@@ -129,6 +225,18 @@ pub(super) enum Outcome {
     Appended(LogRow),
     KeyInserted(KeyInserted),
     KeyUpdated(KeyUpdated),
+    UserCreated(CreatedUser),
+    UsersImported(Imported),
+    UserUpdated(UpdatedUser),
+    UserDeleted(DeletedUser),
+    ConsentWithdrawn(Withdrawn),
+    LoggedIn,
+    Opened(Opened),
+    Redeemed(Redeemed),
+    Rotated(Rotated),
+    FailureNoted(LoginFailures),
+    FailuresForgotten,
+    RequestPushed,
     CheckedKey(CheckedKey),
     Node(u16),
     Lease(bool),
@@ -145,8 +253,13 @@ impl Outcome {
             | Self::Deleted(Deleted::Done { row })
             | Self::Appended(row)
             | Self::KeyInserted(KeyInserted::Done { row })
-            | Self::KeyUpdated(KeyUpdated::Done { row }) => std::slice::from_ref(row),
+            | Self::KeyUpdated(KeyUpdated::Done { row })
+            | Self::UserCreated(CreatedUser::Done { row, .. })
+            | Self::UserUpdated(UpdatedUser::Done { row, .. })
+            | Self::UserDeleted(DeletedUser::Done { row }) => std::slice::from_ref(row),
             Self::Ended(ended) => &ended.rows,
+            Self::UsersImported(imported) => &imported.rows,
+            Self::ConsentWithdrawn(withdrawn) => &withdrawn.rows,
             _ => &[],
         }
     }

@@ -91,6 +91,8 @@ pub struct ListedToken {
     pub family: Option<[u8; 16]>,
     /// Its session.
     pub session: Option<[u8; 16]>,
+    /// The claims that userinfo tells for it beyond those of its scope.
+    pub claims: ClaimSet,
 }
 
 impl ListedToken {
@@ -108,7 +110,7 @@ impl ListedToken {
             user_generation: self.user_generation,
             family: self.family,
             session: self.session,
-            claims: ClaimSet::EMPTY,
+            claims: self.claims,
         };
         (token, self.form)
     }

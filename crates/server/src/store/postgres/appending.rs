@@ -8,6 +8,7 @@ use signet_oauth::ids::ClientId;
 use signet_oauth::log::{Event, LogRow};
 use signet_oauth::time::Timestamp;
 
+use super::people::changes;
 use super::session::{Session, Trouble};
 use super::{clients, keys, log};
 use crate::store::clients::{ClientUpdate, Created, Deleted, Updated};
@@ -26,6 +27,7 @@ enum Half {
     Appended,
     KeyInserted,
     KeyUpdated,
+    People(changes::Half),
 }
 
 type Events = Vec<(Event, Timestamp)>;
@@ -87,11 +89,12 @@ impl Half {
             Self::KeyUpdated => Outcome::KeyUpdated(KeyUpdated::Done {
                 row: one(&mut rows)?,
             }),
+            Self::People(half) => half.with(rows)?,
         })
     }
 }
 
-/// Changes the state: clients, what ended, generations, keys.
+/// Changes the state: clients, people, what ended, generations, keys.
 async fn change_all(
     session: &Session,
     batch: &[Pending],
@@ -107,6 +110,9 @@ async fn change_all(
     let mut changed: HashMap<usize, (Half, Events)> = HashMap::new();
     for (_, at) in clients {
         changed.insert(at, change_client(session, &batch[at].write).await?);
+    }
+    for (at, (half, events)) in changes::change_all(session, batch).await? {
+        changed.insert(at, (Half::People(half), events));
     }
     let ended = remember(session, batch, again).await?;
     let mut halves = Vec::with_capacity(batch.len());

@@ -12,6 +12,40 @@ use crate::store::rows::seconds;
 /// Rows that one slice deletes from one table, at most.
 const SLICE: i64 = 5000;
 
+macro_rules! due {
+    ($table:literal, $expired:literal, $order:literal) => {
+        concat!(
+            "DELETE FROM ",
+            $table,
+            " WHERE ctid = ANY(ARRAY(SELECT ctid FROM ",
+            $table,
+            " WHERE tenant = 0 AND ",
+            $expired,
+            " < $1 ORDER BY ",
+            $order,
+            " LIMIT $2 FOR UPDATE SKIP LOCKED))"
+        )
+    };
+}
+
+/// What expires by its instant; each has an index in the order in which it does.
+const BY_INSTANT: [&str; 11] = [
+    due!("assertions", "until", "until"),
+    due!("ended", "bucket = 0 AND until", "until"),
+    due!("generations", "until", "until"),
+    due!("live_tokens", "expires_at", "expires_at"),
+    due!("codes", "until", "until"),
+    due!("families", "expires_at", "expires_at"),
+    due!("sessions", "expires_at", "expires_at"),
+    due!("session_clients", "until", "until"),
+    due!("consents", "expires_at", "expires_at"),
+    due!("login_failures", "until", "until"),
+    due!("pushed_requests", "until", "until"),
+];
+
+/// What expires with its bucket.
+const BY_BUCKET: &str = due!("ended", "bucket > 0 AND bucket", "bucket");
+
 pub(super) async fn slice(
     session: &Session,
     now: Timestamp,
@@ -24,36 +58,9 @@ pub(super) async fn slice(
         rows: partitions::drop_below(session, Locator::floor_of(bucket)).await?,
         more: false,
     };
-    let before = seconds(before);
-    for (sql, limit) in [
-        (
-            "DELETE FROM assertions WHERE ctid = ANY(ARRAY(SELECT ctid FROM assertions \
-             WHERE tenant = 0 AND until < $1 ORDER BY until LIMIT $2 FOR UPDATE SKIP LOCKED))",
-            before,
-        ),
-        (
-            "DELETE FROM ended WHERE ctid = ANY(ARRAY(SELECT ctid FROM ended \
-             WHERE tenant = 0 AND bucket > 0 AND bucket < $1 ORDER BY bucket LIMIT $2 \
-             FOR UPDATE SKIP LOCKED))",
-            bucket,
-        ),
-        (
-            "DELETE FROM ended WHERE ctid = ANY(ARRAY(SELECT ctid FROM ended \
-             WHERE tenant = 0 AND bucket = 0 AND until < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))",
-            before,
-        ),
-        (
-            "DELETE FROM generations WHERE ctid = ANY(ARRAY(SELECT ctid FROM generations \
-             WHERE tenant = 0 AND until < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))",
-            before,
-        ),
-        (
-            "DELETE FROM live_tokens WHERE ctid = ANY(ARRAY(SELECT ctid FROM live_tokens \
-             WHERE tenant = 0 AND expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))",
-            before,
-        ),
-    ] {
-        let rows = session.execute(sql, &[&limit, &SLICE]).await?;
+    let by_instant = BY_INSTANT.into_iter().map(|sql| (sql, seconds(before)));
+    for (sql, end) in by_instant.chain([(BY_BUCKET, bucket)]) {
+        let rows = session.execute(sql, &[&end, &SLICE]).await?;
         expired.add(rows, SLICE.unsigned_abs());
     }
     expired.add(log(session).await?, SLICE.unsigned_abs());

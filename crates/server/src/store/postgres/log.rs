@@ -10,10 +10,10 @@ use signet_oauth::ids::ClientId;
 use signet_oauth::log::{Event, LogRow, Position, client_key};
 use signet_oauth::time::Timestamp;
 
-use super::Postgres;
 use super::session::{Parameters, Session, Trouble};
+use super::{Postgres, people};
 use crate::store::error::Error;
-use crate::store::log::{Ending, Head, StateRow};
+use crate::store::log::{Ending, EndingKind, Head, StateRow};
 use crate::store::random;
 use crate::store::rows::{
     columns_of, count, ending_kind, ending_number, event_from, key16, number, seconds, timestamp,
@@ -130,6 +130,7 @@ pub(super) async fn remember(
     if endings.is_empty() {
         return Ok(endings);
     }
+    remove_rows(session, &endings).await?;
     let key = |ending: &Ending| (ending.bucket(), ending_number(ending.kind), ending.key);
     // The latest end of each: no statement may touch a row twice.
     endings.sort_by_key(|ending| (key(ending), std::cmp::Reverse(ending.until)));
@@ -156,6 +157,22 @@ pub(super) async fn remember(
         });
     }
     Ok(endings)
+}
+
+/// The rows of what ends go with it.
+async fn remove_rows(session: &Session, endings: &[Ending]) -> Result<(), Trouble> {
+    let of = |kind: EndingKind| -> Vec<&[u8]> {
+        let ends = endings.iter().filter(|ending| ending.kind == kind);
+        ends.map(|ending| ending.key.as_slice()).collect()
+    };
+    let (families, sessions) = (of(EndingKind::Family), of(EndingKind::Session));
+    if !families.is_empty() {
+        people::families::remove(session, &families).await?;
+    }
+    if !sessions.is_empty() {
+        people::sessions::remove(session, &sessions).await?;
+    }
+    Ok(())
 }
 
 /// Records the generation that an event stands for, where it does.

@@ -11,7 +11,9 @@ mod lane;
 pub(super) mod log;
 pub(super) mod meta;
 mod partitions;
+pub(super) mod people;
 mod plain;
+mod plan;
 mod reading;
 mod schema;
 mod session;
@@ -80,14 +82,27 @@ impl Postgres {
     /// Queues a write into its lane.
     pub(super) fn submit(&self, pending: Pending) -> Result<(), Error> {
         let lane = match &pending.write {
-            Write::InsertToken(_) | Write::UseAssertion { .. } => &self.plain,
+            Write::InsertToken(_)
+            | Write::UseAssertion { .. }
+            | Write::LogIn(_)
+            | Write::OpenFamily(_)
+            | Write::RedeemCode(_)
+            | Write::RotateFamily(_)
+            | Write::NoteFailure(_)
+            | Write::ForgetFailures { .. }
+            | Write::PushRequest(_) => &self.plain,
             Write::CreateClient { .. }
             | Write::UpdateClient(_)
             | Write::DeleteClient { .. }
             | Write::End(_)
             | Write::Append { .. }
             | Write::InsertKey { .. }
-            | Write::UpdateKey { .. } => &self.appending,
+            | Write::UpdateKey { .. }
+            | Write::CreateUser { .. }
+            | Write::ImportUsers { .. }
+            | Write::UpdateUser { .. }
+            | Write::DeleteUser { .. }
+            | Write::WithdrawConsent { .. } => &self.appending,
             Write::CheckClusterKey { .. }
             | Write::NextNode
             | Write::TakeLease { .. }

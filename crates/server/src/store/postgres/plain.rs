@@ -1,85 +1,45 @@
-//! Writes that do not append to the log: tokens and used assertions, many by one statement. Tables
-//! and rows are touched in one order everywhere: live tokens, assertions, tokens; by key.
+//! Writes that do not append to the log, many by one statement. First what decides, then what is
+//! written because of it: one round trip each, or one for all where nothing depends. Tables and
+//! rows are touched in one order everywhere, by key: codes, families, live tokens, assertions,
+//! sessions, consents, participations, failures, requests, tokens.
 
 use std::collections::{HashMap, HashSet};
-
-use tokio_postgres::Statement;
-
-use signet_oauth::log::token_key;
+use std::mem::take;
 
 use super::partitions;
+use super::people::{consents, failures, families, requests, sessions};
+use super::plan::{Plan, Rows, Use};
 use super::session::{Session, Trouble};
-use super::tokens::{TokenBatch, free_slot, take_slot};
+use super::tokens::{self, TokenBatch, free_slot, take_slot};
 use crate::store::assertions::SingleUse;
 use crate::store::error::Error;
-use crate::store::op::{Outcome, Pending, Write};
-use crate::store::rows::{TokenColumns, seconds};
+use crate::store::op::{Outcome, Pending};
+use crate::store::rows::TokenColumns;
 use crate::store::tokens::{Inserted, LiveSlot};
 
-/// A use of an assertion, and whose it is.
-struct Use<'a> {
-    at: usize,
-    until: i64,
-    key: &'a [u8],
-    attempt: &'a [u8],
-}
-
-/// A batch, taken apart.
-#[derive(Default)]
-struct Plan<'a> {
-    uses: Vec<Use<'a>>,
-    tokens: Vec<(usize, TokenColumns)>,
-    slots: Vec<(usize, &'a LiveSlot, TokenColumns)>,
-}
-
-impl<'a> Plan<'a> {
-    fn of(batch: &'a [Pending]) -> Result<Self, Error> {
-        let mut plan = Self::default();
-        for (at, pending) in batch.iter().enumerate() {
-            match &pending.write {
-                Write::UseAssertion {
-                    key,
-                    until,
-                    attempt,
-                } => plan.uses.push(Use {
-                    at,
-                    until: seconds(*until),
-                    key,
-                    attempt,
-                }),
-                Write::InsertToken(stored) => {
-                    let key = token_key(stored.token.id);
-                    let row = TokenColumns::of(&stored.token, stored.form, key)?;
-                    match &stored.live {
-                        Some(slot) => plan.slots.push((at, slot, row)),
-                        None => plan.tokens.push((at, row)),
-                    }
-                }
-                _ => return Err(Error::mixed_up()),
-            }
-        }
-        plan.uses.sort_by_key(|one| (one.until, one.key));
-        plan.slots.sort_by_key(|(_, slot, _)| slot.key);
-        Ok(plan)
-    }
-}
+/// Every statement that is sent without waiting for the one before it. They are prepared first:
+/// what had to be prepared in between would be sent too late.
+const STATEMENTS: [&str; 11] = [
+    families::REDEEM,
+    families::ROTATE,
+    families::INSERT,
+    USE_ASSERTIONS,
+    sessions::INSERT,
+    sessions::JOIN,
+    consents::PUT,
+    failures::FORGET,
+    failures::NOTE,
+    requests::PUSH,
+    tokens::INSERT,
+];
 
 pub(super) async fn run(session: &Session, batch: &[Pending]) -> Result<Vec<Outcome>, Trouble> {
-    let plan = Plan::of(batch)?;
-    let (use_all, insert_all) = (
-        prepare_uses(session).await?,
-        TokenBatch::statement(session).await?,
-    );
-    let mut outcomes: HashMap<usize, Outcome> = HashMap::with_capacity(batch.len());
-    let locators: Vec<i64> = plan.tokens.iter().map(|(_, row)| row.locator).collect();
-    let slot_locators = plan.slots.iter().map(|(_, _, row)| row.locator);
-    let locators: Vec<i64> = locators.into_iter().chain(slot_locators).collect();
-    let written = if plan.slots.is_empty() {
-        write(session, plan, (&use_all, &insert_all), &mut outcomes).await
-    } else {
-        write_with_slots(session, plan, (&use_all, &insert_all), &mut outcomes).await
-    };
-    match written {
+    let mut plan = Plan::of(batch)?;
+    for sql in STATEMENTS {
+        session.prepare(sql).await?;
+    }
+    let locators = plan.locators();
+    match write(session, &mut plan).await {
         Ok(()) => {}
         Err(Trouble::NoPartition) => {
             session.run("ROLLBACK").await?;
@@ -92,106 +52,152 @@ pub(super) async fn run(session: &Session, batch: &[Pending]) -> Result<Vec<Outc
             return Err(trouble);
         }
     }
+    let mut outcomes = plan.outcomes;
     (0..batch.len())
         .map(|at| outcomes.remove(&at).ok_or_else(|| Error::mixed_up().into()))
         .collect()
 }
 
-/// Everything in one round trip. One statement is a transaction by itself.
-async fn write(
-    session: &Session,
-    plan: Plan<'_>,
-    (use_all, insert_all): (&Statement, &Statement),
-    outcomes: &mut HashMap<usize, Outcome>,
-) -> Result<(), Trouble> {
-    let (owners, rows): (Vec<_>, Vec<_>) = plan
-        .tokens
-        .into_iter()
-        .map(|(at, row)| ((at, row.locator), row))
-        .unzip();
-    let tokens = TokenBatch::new(rows);
-    let alone = plan.uses.is_empty() || tokens.is_empty();
-    // Sent in this order; answered when all of it is durable.
-    let (begun, used, new, committed) = tokio::join!(
-        run_unless(session, alone, "BEGIN"),
-        use_assertions(session, use_all, &plan.uses),
-        tokens.insert(session, insert_all),
-        run_unless(session, alone, "COMMIT"),
+async fn write(session: &Session, plan: &mut Plan<'_>) -> Result<(), Trouble> {
+    let alone = plan.is_one_statement();
+    let decides = plan.decides();
+    let mut slots = HashMap::new();
+    if decides {
+        decide(session, plan, alone).await?;
+        slots = take_slots(session, plan).await?;
+        if alone {
+            return Ok(());
+        }
+    }
+    let begin = if alone || decides { "" } else { "BEGIN" };
+    // A token whose locator is taken gives its slot back before the end.
+    let commit = if alone || !slots.is_empty() {
+        ""
+    } else {
+        "COMMIT"
+    };
+    let missed = write_rows(session, plan, (begin, commit)).await?;
+    for (at, locator) in missed {
+        plan.miss_token(at);
+        if let Some(slot) = slots.get(&locator) {
+            free_slot(session, slot, locator).await?;
+        }
+    }
+    if !slots.is_empty() {
+        session.run("COMMIT").await?;
+    }
+    Ok(())
+}
+
+/// Asks the guards on which rows depend, in one round trip.
+async fn decide(session: &Session, plan: &mut Plan<'_>, alone: bool) -> Result<(), Trouble> {
+    let redemptions: Vec<_> = plan.redemptions.iter().map(|(_, one)| *one).collect();
+    let rotations: Vec<_> = plan.rotations.iter().map(|(_, one)| *one).collect();
+    let (begun, won, done) = tokio::join!(
+        send(session, if alone { "" } else { "BEGIN" }),
+        families::redeem(session, &redemptions),
+        families::rotate(session, &rotations),
     );
     begun?;
-    let (won, new) = (used?, new?);
-    committed?;
-    settle_uses(session, &plan.uses, &won, outcomes).await?;
-    let others: HashMap<i64, Inserted> = tokens.who(session, new).await?.into_iter().collect();
-    for (at, locator) in owners {
-        let inserted = others.get(&locator).copied().unwrap_or(Inserted::Done);
-        outcomes.insert(at, Outcome::Inserted(inserted));
-    }
+    let (won, done) = (won?, done?);
+    let lost = |id: [u8; 16]| !won.contains(&id);
+    let lost: Vec<_> = redemptions
+        .into_iter()
+        .filter(|one| lost(one.code_id))
+        .collect();
+    let replayed = families::replayed(session, &lost).await?;
+    plan.settle_redemptions(&won, &replayed)?;
+    let lost = |id: [u8; 16]| !done.contains_key(&id);
+    let lost: Vec<_> = rotations.into_iter().filter(|one| lost(one.id)).collect();
+    let current = families::current(session, &lost).await?;
+    plan.settle_rotations(done, current)?;
     Ok(())
 }
 
-/// The same, where some tokens are written only when their slot could be taken.
-async fn write_with_slots(
+/// Takes slots for live tokens; those that were taken, by the locators of their tokens.
+async fn take_slots<'a>(
     session: &Session,
-    plan: Plan<'_>,
-    (use_all, insert_all): (&Statement, &Statement),
-    outcomes: &mut HashMap<usize, Outcome>,
-) -> Result<(), Trouble> {
-    session.run("BEGIN").await?;
-    let mut rows = plan.tokens;
+    plan: &mut Plan<'a>,
+) -> Result<HashMap<i64, &'a LiveSlot>, Trouble> {
     let mut taken = HashMap::new();
-    for (at, slot, row) in plan.slots {
+    for (at, slot, row) in take(&mut plan.slots) {
         if let Some(live) = take_slot(session, slot, &row).await? {
-            outcomes.insert(at, Outcome::Inserted(Inserted::LiveExists(live)));
+            let exists = Outcome::Inserted(Inserted::LiveExists(live));
+            plan.outcomes.insert(at, exists);
         } else {
             taken.insert(row.locator, slot);
-            rows.push((at, row));
+            plan.write_token(at, row);
         }
     }
-    let won = use_assertions(session, use_all, &plan.uses).await?;
-    let owners: Vec<_> = rows.iter().map(|(at, row)| (*at, row.locator)).collect();
-    let tokens = TokenBatch::new(rows.into_iter().map(|(_, row)| row).collect());
-    let new = tokens.insert(session, insert_all).await?;
-    let others: HashMap<i64, Inserted> = tokens.who(session, new).await?.into_iter().collect();
-    for locator in others.keys() {
-        if let Some(slot) = taken.get(locator) {
-            free_slot(session, slot, *locator).await?;
-        }
-    }
-    settle_uses(session, &plan.uses, &won, outcomes).await?;
-    session.run("COMMIT").await?;
-    for (at, locator) in owners {
-        let inserted = others.get(&locator).copied().unwrap_or(Inserted::Done);
-        outcomes.insert(at, Outcome::Inserted(inserted));
-    }
-    Ok(())
+    Ok(taken)
 }
 
-async fn run_unless(session: &Session, alone: bool, sql: &str) -> Result<(), Trouble> {
-    if alone {
+/// Writes rows, in one round trip; the places and locators of tokens that could not be written.
+async fn write_rows(
+    session: &Session,
+    plan: &mut Plan<'_>,
+    (begin, commit): (&str, &str),
+) -> Result<Vec<(usize, i64)>, Trouble> {
+    let Rows {
+        families,
+        sessions,
+        consents,
+        members,
+        forgotten,
+        requests,
+        tokens,
+    } = take(&mut plan.rows);
+    let noted: Vec<_> = plan.failures.iter().map(|(_, one)| *one).collect();
+    let owners: Vec<_> = tokens.iter().map(|(at, row)| (*at, row.locator)).collect();
+    let tokens: Vec<TokenColumns> = tokens.into_iter().map(|(_, row)| row).collect();
+    let tokens = TokenBatch::new(tokens);
+    // Sent in this order; answered when all of it is durable.
+    let (begun, families, used, sessions, consents, members, forgotten, noted, pushed, new, end) = tokio::join!(
+        send(session, begin),
+        families::insert(session, families),
+        use_assertions(session, &plan.uses),
+        sessions::insert(session, sessions),
+        consents::put(session, consents),
+        sessions::join(session, members),
+        failures::forget(session, &forgotten),
+        failures::note(session, &noted),
+        requests::push(session, requests),
+        tokens.insert(session),
+        send(session, commit),
+    );
+    begun?;
+    families?;
+    let won = used?;
+    for written in [sessions, consents, members, forgotten, pushed] {
+        written?;
+    }
+    let (counts, new) = (noted?, new?);
+    end?;
+    settle_uses(session, &plan.uses, &won, &mut plan.outcomes).await?;
+    plan.settle_failures(&counts);
+    let missed = tokens.missed(session, new).await?;
+    Ok(owners
+        .into_iter()
+        .filter(|(_, locator)| missed.contains(locator))
+        .collect())
+}
+
+/// Sends a statement without parameters, where there is one.
+async fn send(session: &Session, sql: &str) -> Result<(), Trouble> {
+    if sql.is_empty() {
         return Ok(());
     }
     session.run(sql).await
 }
 
-async fn prepare_uses(session: &Session) -> Result<Statement, Trouble> {
-    session
-        .prepare(
-            "INSERT INTO assertions (tenant, until, key, attempt) \
-             SELECT 0, until, key, attempt \
-             FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) AS used (until, key, attempt) \
-             WHERE until > extract(epoch FROM clock_timestamp()) \
-             ON CONFLICT DO NOTHING RETURNING key",
-        )
-        .await
-}
+const USE_ASSERTIONS: &str = "INSERT INTO assertions (tenant, until, key, attempt) \
+    SELECT 0, until, key, attempt \
+    FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) AS used (until, key, attempt) \
+    WHERE until > extract(epoch FROM clock_timestamp()) \
+    ON CONFLICT DO NOTHING RETURNING key";
 
 /// The keys of those that won.
-async fn use_assertions(
-    session: &Session,
-    statement: &Statement,
-    uses: &[Use<'_>],
-) -> Result<Vec<Vec<u8>>, Trouble> {
+async fn use_assertions(session: &Session, uses: &[Use<'_>]) -> Result<Vec<Vec<u8>>, Trouble> {
     if uses.is_empty() {
         return Ok(Vec::new());
     }
@@ -199,7 +205,7 @@ async fn use_assertions(
     let keys: Vec<&[u8]> = uses.iter().map(|one| one.key).collect();
     let attempts: Vec<&[u8]> = uses.iter().map(|one| one.attempt).collect();
     let rows = session
-        .query_prepared(statement, &[&untils, &keys, &attempts])
+        .query(USE_ASSERTIONS, &[&untils, &keys, &attempts])
         .await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }

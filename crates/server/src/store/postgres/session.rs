@@ -50,6 +50,8 @@ impl From<tokio_postgres::Error> for Trouble {
             || *code == SqlState::T_R_SERIALIZATION_FAILURE
             || *code == SqlState::LOCK_NOT_AVAILABLE
             || *code == SqlState::DUPLICATE_TABLE
+            // A guard asked before the other one was there; asked again, it sees it.
+            || *code == SqlState::UNIQUE_VIOLATION
         {
             return Self::Again;
         }

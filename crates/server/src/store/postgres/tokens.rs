@@ -1,6 +1,8 @@
 //! Access tokens and live tokens in `PostgreSQL`.
 
-use tokio_postgres::{Row, Statement};
+use std::collections::HashSet;
+
+use tokio_postgres::Row;
 
 use signet_oauth::ids::{ClientId, TokenId};
 use signet_oauth::log::token_key;
@@ -9,12 +11,12 @@ use super::Postgres;
 use super::session::{Session, Trouble};
 use crate::store::error::Error;
 use crate::store::rows::{TokenColumns, count, listed_from, seconds, timestamp};
-use crate::store::tokens::{Inserted, ListedToken, LiveSlot, LiveToken, SCAN_BUDGET, TokenPage};
+use crate::store::tokens::{ListedToken, LiveSlot, LiveToken, SCAN_BUDGET, TokenPage};
 
 macro_rules! token_columns {
     () => {
         "locator, key, client, subject, scope, audience, issued_at, expires_at, form, cgn, ugn, \
-         family, session"
+         family, session, claims"
     };
 }
 
@@ -51,6 +53,7 @@ fn columns(row: &Row) -> TokenColumns {
         user_generation: row.get(10),
         family: row.get(11),
         session: row.get(12),
+        claims: row.get(13),
     }
 }
 
@@ -155,6 +158,14 @@ pub(super) async fn free_slot(
     Ok(())
 }
 
+pub(super) const INSERT: &str = "INSERT INTO tokens (tenant, locator, key, client, subject, \
+    scope, audience, issued_at, expires_at, form, cgn, ugn, family, session, claims) \
+    SELECT 0, * FROM unnest($1::bigint[], $2::bytea[], $3::text[], $4::text[], $5::text[], \
+    $6::text[], $7::bigint[], $8::bigint[], $9::smallint[], $10::bigint[], $11::bigint[], \
+    $12::bytea[], $13::bytea[], $14::bigint[]) ON CONFLICT DO NOTHING";
+
+const WHO: &str = "SELECT locator, key FROM tokens WHERE locator = ANY($1) ORDER BY locator";
+
 /// Tokens to be written by one statement, in the order of their locators.
 #[derive(Debug, Default)]
 pub(super) struct TokenBatch {
@@ -167,42 +178,18 @@ impl TokenBatch {
         Self { rows }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    pub(super) fn locators(&self) -> impl Iterator<Item = i64> + '_ {
-        self.rows.iter().map(|row| row.locator)
-    }
-
-    pub(super) async fn statement(session: &Session) -> Result<Statement, Trouble> {
-        session
-            .prepare(
-                "INSERT INTO tokens (tenant, locator, key, client, subject, scope, audience, \
-                 issued_at, expires_at, form, cgn, ugn, family, session) \
-                 SELECT 0, * FROM unnest($1::bigint[], $2::bytea[], $3::text[], $4::text[], \
-                 $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::smallint[], \
-                 $10::bigint[], $11::bigint[], $12::bytea[], $13::bytea[]) ON CONFLICT DO NOTHING",
-            )
-            .await
-    }
-
     /// Writes them; how many were new.
-    pub(super) async fn insert(
-        &self,
-        session: &Session,
-        statement: &Statement,
-    ) -> Result<u64, Trouble> {
+    pub(super) async fn insert(&self, session: &Session) -> Result<u64, Trouble> {
         fn column<'a, T>(rows: &'a [TokenColumns], of: impl Fn(&'a TokenColumns) -> T) -> Vec<T> {
             rows.iter().map(of).collect()
         }
-        if self.is_empty() {
+        let rows = &self.rows;
+        if rows.is_empty() {
             return Ok(0);
         }
-        let rows = &self.rows;
         session
-            .execute_prepared(
-                statement,
+            .execute(
+                INSERT,
                 &[
                     &column(rows, |row| row.locator),
                     &column(rows, |row| row.key.as_slice()),
@@ -217,33 +204,30 @@ impl TokenBatch {
                     &column(rows, |row| row.user_generation),
                     &column(rows, |row| row.family.as_deref()),
                     &column(rows, |row| row.session.as_deref()),
+                    &column(rows, |row| row.claims),
                 ],
             )
             .await
     }
 
-    /// Whose rows lie there, where not all were new: ours from an earlier attempt, or others'.
-    pub(super) async fn who(
+    /// The locators at which others' tokens lie, where not all were new. Ours may lie there from
+    /// an earlier attempt.
+    pub(super) async fn missed(
         &self,
         session: &Session,
         new: u64,
-    ) -> Result<Vec<(i64, Inserted)>, Trouble> {
+    ) -> Result<HashSet<i64>, Trouble> {
         if usize::try_from(new).is_ok_and(|new| new == self.rows.len()) {
-            return Ok(Vec::new());
+            return Ok(HashSet::new());
         }
-        let locators: Vec<i64> = self.locators().collect();
-        let sql = "SELECT locator, key FROM tokens WHERE locator = ANY($1) ORDER BY locator";
-        let there = session.query(sql, &[&locators]).await?;
+        let locators: Vec<i64> = self.rows.iter().map(|row| row.locator).collect();
+        let there = session.query(WHO, &[&locators]).await?;
         let lies_there = |row: &TokenColumns| {
             there
                 .binary_search_by_key(&row.locator, |found| found.get(0))
                 .is_ok_and(|at| there[at].get::<_, &[u8]>(1) == row.key)
         };
-        Ok(self
-            .rows
-            .iter()
-            .filter(|row| !lies_there(row))
-            .map(|row| (row.locator, Inserted::Taken))
-            .collect())
+        let missed = self.rows.iter().filter(|row| !lies_there(row));
+        Ok(missed.map(|row| row.locator).collect())
     }
 }

@@ -2,11 +2,17 @@
 
 mod client;
 mod event;
+mod family;
+mod session;
 mod token;
+mod user;
 
 pub(super) use client::{ClientColumns, body_of, client_from};
 pub(super) use event::{columns_of, ending_kind, ending_number, event_from};
+pub(super) use family::{FamilyColumns, family_from};
+pub(super) use session::{ConsentColumns, SessionColumns, consent_from, session_from};
 pub(super) use token::{TokenColumns, listed_from};
+pub(super) use user::{UserColumns, user_body, user_from};
 
 use super::error::Error;
 use signet_oauth::time::Timestamp;

@@ -1,5 +1,6 @@
 //! Access tokens as columns.
 
+use signet_oauth::claims::ClaimSet;
 use signet_oauth::client::TokenForm;
 use signet_oauth::ids::ClientId;
 use signet_oauth::scope::Scope;
@@ -26,21 +27,32 @@ pub(in crate::store) struct TokenColumns {
     pub(in crate::store) user_generation: Option<i64>,
     pub(in crate::store) family: Option<Vec<u8>>,
     pub(in crate::store) session: Option<Vec<u8>>,
+    pub(in crate::store) claims: Option<i64>,
+}
+
+/// A set of claims as its bits; nothing where it is empty.
+pub(in crate::store) fn claims_number(claims: ClaimSet) -> Option<i64> {
+    (!claims.is_empty()).then(|| i64::from(claims.bits()))
+}
+
+/// The set of these bits; those that only a newer program knows are left out.
+pub(in crate::store) fn claims_from(bits: Option<i64>) -> ClaimSet {
+    ClaimSet::from_bits(bits.and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0))
 }
 
 /// A JSON list; nothing where there is no audience.
-pub(in crate::store) fn audience_of(token: &AccessToken) -> Result<Option<String>, Error> {
-    if token.audience.is_empty() {
+pub(in crate::store) fn audience_text(audience: &[String]) -> Result<Option<String>, Error> {
+    if audience.is_empty() {
         return Ok(None);
     }
-    serde_json::to_string(&token.audience)
+    serde_json::to_string(audience)
         .map(Some)
         .map_err(|fault| Error::Fault(fault.to_string()))
 }
 
 pub(in crate::store) fn audience_from(text: Option<&str>) -> Result<Vec<String>, Error> {
     text.map_or(Ok(Vec::new()), |text| {
-        serde_json::from_str(text).map_err(|_| Error::unreadable("audience of a token"))
+        serde_json::from_str(text).map_err(|_| Error::unreadable("audience of a row"))
     })
 }
 
@@ -72,6 +84,7 @@ pub(in crate::store) fn listed_from(row: TokenColumns) -> Result<ListedToken, Er
         user_generation: row.user_generation.map(count),
         family: row.family.as_deref().map(key16).transpose()?,
         session: row.session.as_deref().map(key16).transpose()?,
+        claims: claims_from(row.claims),
     })
 }
 
@@ -89,7 +102,7 @@ impl TokenColumns {
             client: token.client.as_str().to_owned(),
             subject: is_user.then(|| token.subject.to_string()),
             scope: token.scope.as_str().to_owned(),
-            audience: audience_of(token)?,
+            audience: audience_text(&token.audience)?,
             issued_at: seconds(token.issued_at),
             expires_at: seconds(token.expires_at),
             form: form_number(form),
@@ -97,6 +110,7 @@ impl TokenColumns {
             user_generation: token.user_generation.map(number).transpose()?,
             family: token.family.map(|key| key.to_vec()),
             session: token.session.map(|key| key.to_vec()),
+            claims: claims_number(token.claims),
         })
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use signet_oauth::log::{Event, LogRow, Position};
 use signet_oauth::time::Timestamp;
 
-use super::{clients, expire, keys, log, meta, tokens};
+use super::{clients, expire, keys, log, meta, people, tokens};
 use crate::store::error::Error;
 use crate::store::op::{Outcome, Pending, Write};
 use crate::store::random;
@@ -93,6 +93,7 @@ impl<'c> Batch<'c> {
                 Outcome::SettingPut
             }
             Write::Expire { now, skew } => Outcome::Expired(expire::slice(self, *now, *skew)?),
+            write => people::execute(self, write)?,
         })
     }
 

@@ -79,7 +79,7 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
          PRAGMA journal_size_limit = 33554432; PRAGMA cache_size = -2048; \
          PRAGMA temp_store = MEMORY;",
     )?;
-    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)
 }
 
@@ -88,7 +88,7 @@ pub(super) fn open_in_memory() -> Result<Connection, OpenError> {
     let open = || {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA temp_store = MEMORY;")?;
-        connection.set_prepared_statement_cache_capacity(64);
+        connection.set_prepared_statement_cache_capacity(128);
         schema::apply(&connection, 0)?;
         Ok(connection)
     };

@@ -6,10 +6,10 @@ use signet_oauth::ids::ClientId;
 use signet_oauth::log::{Event, LogRow, Position, client_key};
 use signet_oauth::time::Timestamp;
 
-use super::Reader;
 use super::batch::Batch;
+use super::{Reader, people};
 use crate::store::error::Error;
-use crate::store::log::{Ended, Ending, Head, StateRow};
+use crate::store::log::{Ended, Ending, EndingKind, Head, StateRow};
 use crate::store::rows::{
     TENANT, count, ending_kind, ending_number, event_from, key16, number, seconds, timestamp,
 };
@@ -116,8 +116,13 @@ pub(super) fn end(batch: &mut Batch<'_>, endings: &[Ending]) -> Result<Ended, Er
     Ok(ended)
 }
 
-/// Whether it was not known before, or not for so long.
+/// Whether it was not known before, or not for so long. The row of what ends goes with it.
 fn remember(batch: &Batch<'_>, ending: &Ending) -> Result<bool, Error> {
+    match ending.kind {
+        EndingKind::Token => {}
+        EndingKind::Family => people::families::remove(batch, &ending.key)?,
+        EndingKind::Session => people::sessions::remove(batch, &ending.key)?,
+    }
     let changed = batch
         .prepare(
             "INSERT INTO ended (tenant, bucket, kind, key, until) VALUES (?1, ?2, ?3, ?4, ?5) \
@@ -144,7 +149,7 @@ pub(super) fn append(
     }
     match event {
         Event::UserChanged { key, generation } => {
-            raise(batch, (USER, *key, None), *generation, until, None)?;
+            raise_user(batch, key, *generation, until, None)?;
         }
         Event::ClientChanged { id, generation } => {
             raise_client(batch, id, *generation, until, None)?;
@@ -164,6 +169,17 @@ pub(super) fn raise_client(
 ) -> Result<(), Error> {
     let columns = (CLIENT, client_key(id), Some(id.as_str()));
     raise(batch, columns, generation, until, attempt)
+}
+
+/// Remembers that tokens of this user below this generation are dead.
+pub(super) fn raise_user(
+    batch: &Batch<'_>,
+    key: &[u8; 16],
+    generation: u64,
+    until: Timestamp,
+    attempt: Option<&[u8; 16]>,
+) -> Result<(), Error> {
+    raise(batch, (USER, *key, None), generation, until, attempt)
 }
 
 fn raise(
@@ -194,9 +210,18 @@ fn raise(
 
 /// The generation below which tokens of this client are dead, where it is remembered.
 pub(super) fn tombstone(batch: &Batch<'_>, id: &ClientId) -> Result<Option<u64>, Error> {
+    remembered(batch, CLIENT, &client_key(id))
+}
+
+/// The same of a user.
+pub(super) fn user_tombstone(batch: &Batch<'_>, key: &[u8; 16]) -> Result<Option<u64>, Error> {
+    remembered(batch, USER, key)
+}
+
+fn remembered(batch: &Batch<'_>, kind: i16, key: &[u8; 16]) -> Result<Option<u64>, Error> {
     let generation: Option<i64> = batch
         .prepare("SELECT generation FROM generations WHERE tenant = ?1 AND kind = ?2 AND key = ?3")?
-        .query_row(params![TENANT, CLIENT, client_key(id)], |row| row.get(0))
+        .query_row(params![TENANT, kind, key], |row| row.get(0))
         .optional()?;
     Ok(generation.map(count))
 }

@@ -9,6 +9,7 @@ mod file;
 pub(super) mod keys;
 pub(super) mod log;
 pub(super) mod meta;
+pub(super) mod people;
 mod reader;
 mod schema;
 pub(super) mod tokens;

@@ -5,13 +5,14 @@ use rusqlite::Connection;
 use crate::store::error::OpenError;
 
 /// Never change one that was released; add one.
-const MIGRATIONS: [&str; 1] = [include_str!(
-    "../../../migrations/sqlite/0001_token_service.sql"
-)];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../../migrations/sqlite/0001_token_service.sql"),
+    include_str!("../../../migrations/sqlite/0002_people.sql"),
+];
 
 /// The schema that this program knows.
-pub(in crate::store) const SCHEMA: i64 = 1;
-const _: () = assert!(MIGRATIONS.len() == 1, "SCHEMA counts the migrations");
+pub(in crate::store) const SCHEMA: i64 = 2;
+const _: () = assert!(MIGRATIONS.len() == 2, "SCHEMA counts the migrations");
 
 /// The schema of a database: zero where it is new.
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {

@@ -18,7 +18,7 @@ use crate::store::tokens::{
 macro_rules! token_columns {
     () => {
         "locator, key, client, subject, scope, audience, issued_at, expires_at, form, cgn, ugn, \
-         family, session"
+         family, session, claims"
     };
 }
 
@@ -55,6 +55,7 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<TokenColumns> {
         user_generation: row.get(10)?,
         family: row.get(11)?,
         session: row.get(12)?,
+        claims: row.get(13)?,
     })
 }
 
@@ -114,18 +115,39 @@ fn live(row: &Row<'_>) -> rusqlite::Result<LiveToken> {
 }
 
 pub(super) fn insert(batch: &Batch<'_>, stored: &StoredToken) -> Result<Inserted, Error> {
-    let key = token_key(stored.token.id);
-    let row = TokenColumns::of(&stored.token, stored.form, key)?;
+    let row = columns_of(stored)?;
     if let Some(slot) = &stored.live
         && let Some(live) = take_slot(batch, slot, &row)?
     {
         return Ok(Inserted::LiveExists(live));
     }
+    let inserted = insert_row(batch, &row)?;
+    if let Some(slot) = &stored.live
+        && inserted == Inserted::Taken
+    {
+        batch
+            .prepare("DELETE FROM live_tokens WHERE tenant = ?1 AND key = ?2 AND locator = ?3")?
+            .execute(params![TENANT, slot.key, row.locator])?;
+    }
+    Ok(inserted)
+}
+
+/// Writes a token that claims no slot.
+pub(super) fn insert_plain(batch: &Batch<'_>, stored: &StoredToken) -> Result<Inserted, Error> {
+    insert_row(batch, &columns_of(stored)?)
+}
+
+fn columns_of(stored: &StoredToken) -> Result<TokenColumns, Error> {
+    let key = token_key(stored.token.id);
+    TokenColumns::of(&stored.token, stored.form, key)
+}
+
+fn insert_row(batch: &Batch<'_>, row: &TokenColumns) -> Result<Inserted, Error> {
     let inserted = batch
         .prepare(
             "INSERT INTO tokens (tenant, locator, key, client, subject, scope, audience, \
-             issued_at, expires_at, form, cgn, ugn, family, session) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
+             issued_at, expires_at, form, cgn, ugn, family, session, claims) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) \
              ON CONFLICT DO NOTHING",
         )?
         .execute(params![
@@ -142,7 +164,8 @@ pub(super) fn insert(batch: &Batch<'_>, stored: &StoredToken) -> Result<Inserted
             row.client_generation,
             row.user_generation,
             row.family,
-            row.session
+            row.session,
+            row.claims
         ])?;
     if inserted == 1 {
         return Ok(Inserted::Done);
@@ -150,15 +173,11 @@ pub(super) fn insert(batch: &Batch<'_>, stored: &StoredToken) -> Result<Inserted
     let ours = batch
         .prepare("SELECT 1 FROM tokens WHERE locator = ?1 AND key = ?2")?
         .exists(params![row.locator, row.key])?;
-    if ours {
-        return Ok(Inserted::Done);
-    }
-    if let Some(slot) = &stored.live {
-        batch
-            .prepare("DELETE FROM live_tokens WHERE tenant = ?1 AND key = ?2 AND locator = ?3")?
-            .execute(params![TENANT, slot.key, row.locator])?;
-    }
-    Ok(Inserted::Taken)
+    Ok(if ours {
+        Inserted::Done
+    } else {
+        Inserted::Taken
+    })
 }
 
 /// Makes the token the live one, or returns the one that is.
