@@ -4,6 +4,7 @@
 pub mod admin;
 pub mod authenticate;
 pub mod clients;
+pub mod code;
 pub mod demo;
 pub mod introspect;
 pub mod keys;
