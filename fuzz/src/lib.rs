@@ -5,6 +5,7 @@
 //! grammars turn on, so that mutants get past the first checks.
 
 pub mod mutate;
+mod people;
 pub mod targets;
 
 use mutate::Mutator;

@@ -1,5 +1,6 @@
 //! The parsers that meet the network, and what each promises beyond not panicking.
 
+use crate::people;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use signet_oauth::client_auth::Credentials;
 use signet_oauth::jose::{Claims, Compact, JwkSet};
@@ -21,7 +22,23 @@ pub struct Target {
 }
 
 /// All of them.
-pub const ALL: &[Target] = &[FORM, BASIC, JWS, JWK_SET, CLAIMS, OPAQUE, SCOPE];
+pub const ALL: &[Target] = &[
+    FORM,
+    BASIC,
+    JWS,
+    JWK_SET,
+    CLAIMS,
+    OPAQUE,
+    SCOPE,
+    people::AUTHORIZATION_REQUEST,
+    people::REQUEST_OBJECT,
+    people::CLAIMS_PARAMETER,
+    people::CODE,
+    people::SESSION,
+    people::PUSHED,
+    people::REFRESH_TOKEN,
+    people::LOGOUT,
+];
 
 const FORM: Target = Target {
     name: "form",
