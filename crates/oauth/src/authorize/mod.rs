@@ -23,7 +23,7 @@ pub use response::ResponseTarget;
 pub use step::{Facts, LoginReason, Step, denied, next_step};
 pub use verdict::{Granted, grant};
 
-use crate::claims::ClaimsRequest;
+use crate::claims::{Claim, ClaimsRequest};
 use crate::ids::ClientId;
 use crate::scope::Scope;
 use crate::user::UserId;
@@ -74,6 +74,15 @@ impl AuthorizationRequest {
     /// Whether this is an `OpenID` Connect request.
     pub fn is_openid(&self) -> bool {
         self.scope.contains(crate::scope::OPENID)
+    }
+
+    /// What the user is asked about: the scope, and the scopes to which the claims belong that
+    /// are asked for by name. Nobody learns by the one way what was not allowed by the other.
+    pub fn consent_scope(&self) -> Scope {
+        let claims = self.claims.id_token.union(self.claims.userinfo);
+        let of_claims: Vec<&str> = claims.iter().map(Claim::scope).collect();
+        let of_claims = Scope::parse(&of_claims.join(" ")).unwrap_or_default();
+        self.scope.union(&of_claims)
     }
 }
 

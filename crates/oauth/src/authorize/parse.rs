@@ -4,7 +4,7 @@
 
 use super::ask::{Display, Prompts, ResponseMode, ResponseType};
 use super::response::ResponseTarget;
-use super::{AuthorizationRequest, Origin, pkce, redirect};
+use super::{AuthorizationRequest, Origin, pkce, redirect, verdict};
 use crate::claims::ClaimsParameter;
 use crate::client::Client;
 use crate::error::{Error, ErrorCode};
@@ -84,7 +84,9 @@ pub fn parse(
     read.response_type(response_type, mode)
         .and_then(|response_type| {
             read.origin(origin)?;
-            read.request(response_type, target.clone(), redirect_uri_sent)
+            let request = read.request(response_type, target.clone(), redirect_uri_sent)?;
+            verdict::check_length(&request, client)?;
+            Ok(request)
         })
         .map_err(|error| AuthorizeError::Redirect { target, error })
 }
@@ -217,7 +219,10 @@ impl Reading<'_> {
             max_age: self.max_age()?,
             acr_values,
             acr_essential: asked.acr_essential,
-            claims: asked.request,
+            // By name a client gets no claim that it could not ask for by scope.
+            claims: asked
+                .request
+                .filter(|claim| self.client.scope.allow(claim.scope())),
             subject: asked.subject,
             id_token_hint: params.get("id_token_hint").map(str::to_owned),
             login_hint: params

@@ -4,15 +4,16 @@
 use super::parse::allowed;
 use super::step::Facts;
 use super::{AuthorizationRequest, ResponseType};
-use crate::claims::ClaimSet;
+use crate::claims::{ClaimSet, ClaimsRequest};
 use crate::client::{Client, GrantType};
 use crate::error::{Error, ErrorCode};
 use crate::grant::code::{self, Code, redirect_digest};
 use crate::grant::{Issue, Refresh, Settings, add_issuer};
 use crate::id_token::IdTokenWish;
 use crate::scope::{OPENID, Scope};
-use crate::session::Session;
-use crate::user::User;
+use crate::session::{ACR_PASSWORD, Amr, Session};
+use crate::time::Timestamp;
+use crate::user::{User, UserId};
 
 /// What is issued at the authorization endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,13 +44,12 @@ pub fn grant(
             "grant_without_session",
         ));
     };
-    let scope = match facts.allowed {
-        None => request.scope.clone(),
-        // Who was asked may have allowed less; that it is about logging in was never a question.
-        Some(allowed) => request
-            .scope
-            .filter(|token| token == OPENID || allowed.contains(token)),
+    // Who was asked may have allowed less; that it is about logging in was never a question.
+    let is_allowed = |token: &str| {
+        token == OPENID || facts.allowed.is_none_or(|allowed| allowed.contains(token))
     };
+    let scope = request.scope.filter(is_allowed);
+    let claims = request.claims.filter(|claim| is_allowed(claim.scope()));
     let making = Making {
         request,
         client,
@@ -57,15 +57,52 @@ pub fn grant(
         user,
         settings,
         scope,
+        claims,
         id,
     };
     let kind = request.response_type;
     Ok(Granted {
-        code: kind.has_code().then(|| making.code(facts)),
+        code: kind.has_code().then(|| making.code(facts.now)),
         token: kind.has_token().then(|| making.token()),
         id_token: kind.has_id_token().then(|| making.id_token()),
     })
 }
+
+/// Characters of a user's id that a code is sure to have room for; those that are generated have
+/// 26.
+const ROOM_FOR_USER: usize = 64;
+
+/// Whether a code for this request will fit into its bytes, asked before anybody logs in for it.
+pub(super) fn check_length(request: &AuthorizationRequest, client: &Client) -> Result<(), Error> {
+    let Some(user) = UserId::parse(&"x".repeat(ROOM_FOR_USER)) else {
+        return Ok(());
+    };
+    if !request.response_type.has_code() {
+        return Ok(());
+    }
+    let session = Session {
+        id: [0; 16],
+        user,
+        user_session_generation: 0,
+        auth_time: LATE,
+        amr: Amr::ALL.to_vec(),
+        acr: Some(ACR_PASSWORD.to_owned()),
+        created_at: LATE,
+        expires_at: LATE,
+    };
+    let asked = (request.scope.clone(), request.claims);
+    let code = code(
+        request,
+        client,
+        (&session, u64::MAX),
+        asked,
+        ([0; 16], LATE),
+    );
+    code.to_bytes().map(drop)
+}
+
+/// An instant whose number is as long as any of this century.
+const LATE: Timestamp = Timestamp(u32::MAX as u64);
 
 struct Making<'a> {
     request: &'a AuthorizationRequest,
@@ -74,31 +111,15 @@ struct Making<'a> {
     user: &'a User,
     settings: &'a Settings,
     scope: Scope,
+    claims: ClaimsRequest,
     id: [u8; 16],
 }
 
 impl Making<'_> {
-    fn code(&self, facts: &Facts<'_>) -> Code {
-        let request = self.request;
-        let sent = request.redirect_uri_sent;
-        Code {
-            id: self.id,
-            client: self.client.id.clone(),
-            user: self.user.id.clone(),
-            session: Some(self.session.id),
-            redirect_uri: sent.then(|| redirect_digest(&request.target.redirect_uri)),
-            scope: self.scope.clone(),
-            audience: request.audience.clone(),
-            nonce: request.nonce.clone(),
-            challenge: request.challenge.clone(),
-            auth_time: self.session.auth_time,
-            amr: self.session.amr.clone(),
-            acr: self.session.acr.clone(),
-            claims: request.claims,
-            client_generation: self.client.generation,
-            user_generation: self.user.generation,
-            expires_at: facts.now.plus(code::LIFETIME),
-        }
+    fn code(&self, now: Timestamp) -> Code {
+        let login = (self.session, self.user.generation);
+        let allowed = (self.scope.clone(), self.claims);
+        code(self.request, self.client, login, allowed, (self.id, now))
     }
 
     fn token(&self) -> Issue {
@@ -119,7 +140,7 @@ impl Making<'_> {
             user_generation: Some(self.user.generation),
             session: Some(self.session.id),
             family: Some(self.id),
-            claims: self.request.claims.userinfo,
+            claims: self.claims.userinfo,
             refresh: Refresh::None,
             id_token: None,
         }
@@ -139,7 +160,35 @@ impl Making<'_> {
             acr: self.session.acr.clone(),
             amr: self.session.amr.clone(),
             session: Some(self.session.id),
-            claims: self.request.claims.id_token.union(of_scope),
+            claims: self.claims.id_token.union(of_scope),
         }
+    }
+}
+
+fn code(
+    request: &AuthorizationRequest,
+    client: &Client,
+    (session, user_generation): (&Session, u64),
+    (scope, claims): (Scope, ClaimsRequest),
+    (id, now): ([u8; 16], Timestamp),
+) -> Code {
+    let sent = request.redirect_uri_sent;
+    Code {
+        id,
+        client: client.id.clone(),
+        user: session.user.clone(),
+        session: Some(session.id),
+        redirect_uri: sent.then(|| redirect_digest(&request.target.redirect_uri)),
+        scope,
+        audience: request.audience.clone(),
+        nonce: request.nonce.clone(),
+        challenge: request.challenge.clone(),
+        auth_time: session.auth_time,
+        amr: session.amr.clone(),
+        acr: session.acr.clone(),
+        claims,
+        client_generation: client.generation,
+        user_generation,
+        expires_at: now.plus(code::LIFETIME),
     }
 }

@@ -295,6 +295,41 @@ fn which_refresh_token_is_given() {
 }
 
 #[test]
+fn rfc9700_refresh_tokens_of_public_clients_rotate() {
+    let code = Code {
+        challenge: Some(Challenge::Plain(VERIFIER.into())),
+        ..code()
+    };
+    // Even where the registration was changed behind the back of its validation.
+    let public = Client {
+        login: stateless(),
+        ..public()
+    };
+    let form = format!("{BACK}&code_verifier={VERIFIER}");
+    let issue = redeem(&public, &form, &code, Liveness::Alive).unwrap();
+    assert!(matches!(issue.refresh, Refresh::Open(_)));
+    assert_eq!(
+        public.validate().map_err(|e| e.reason),
+        Err("client_public_stateless")
+    );
+}
+
+#[test]
+fn rfc9700_a_code_is_bound_to_its_challenge() {
+    let bound = |verifier: &str| Code {
+        challenge: Some(Challenge::Plain(verifier.into())),
+        ..code()
+    };
+    let mine = bound(VERIFIER);
+    let theirs = bound(&VERIFIER.replace('d', "e"));
+    let form = format!("{BACK}&code_verifier={VERIFIER}");
+    assert!(redeem(&client(), &form, &mine, Liveness::Alive).is_ok());
+    // An injected code: the attacker's, in the session of a victim whose client has another verifier.
+    let injected = redeem(&client(), &form, &theirs, Liveness::Alive).unwrap_err();
+    assert_eq!(injected, "burn pkce_verifier_wrong");
+}
+
+#[test]
 fn tokens_rest_on_the_older_of_two_facts() {
     let newer = Client {
         generation: 7,

@@ -51,15 +51,15 @@ pub fn needed(
     consent: Option<&Consent>,
     now: Timestamp,
 ) -> Option<Scope> {
-    let everything = || Some(request.scope.clone());
+    let scope = request.consent_scope();
     if request.prompts.contains(Prompt::Consent) {
-        return everything();
+        return Some(scope);
     }
     if client.login.skip_consent {
         return None;
     }
     let covered = consent
         .filter(|consent| consent.holds(user, &client.id, now))
-        .is_some_and(|consent| request.scope.tokens().all(|t| consent.scope.contains(t)));
-    if covered { None } else { everything() }
+        .is_some_and(|consent| scope.tokens().all(|token| consent.scope.contains(token)));
+    (!covered).then_some(scope)
 }

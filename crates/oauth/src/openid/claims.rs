@@ -173,6 +173,12 @@ impl ClaimSet {
         Self(self.0 | other.0)
     }
 
+    /// Those that pass.
+    #[must_use]
+    pub fn filter(self, mut passes: impl FnMut(Claim) -> bool) -> Self {
+        self.iter().filter(|claim| passes(*claim)).collect()
+    }
+
     /// One by one.
     pub fn iter(self) -> impl Iterator<Item = Claim> {
         Claim::ALL
@@ -206,6 +212,17 @@ pub struct ClaimsRequest {
     pub id_token: ClaimSet,
     /// In the answer of userinfo.
     pub userinfo: ClaimSet,
+}
+
+impl ClaimsRequest {
+    /// The claims that pass, in either place.
+    #[must_use]
+    pub fn filter(self, mut passes: impl FnMut(Claim) -> bool) -> Self {
+        Self {
+            id_token: self.id_token.filter(&mut passes),
+            userinfo: self.userinfo.filter(&mut passes),
+        }
+    }
 }
 
 /// All that a `claims` parameter says.

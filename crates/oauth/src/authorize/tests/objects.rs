@@ -37,12 +37,7 @@ fn what_is_inside_is_read_like_a_query() {
     let request = parse(&params, &client(), &settings(), origin).unwrap();
     assert_eq!(request.target.state.as_deref(), Some("inside"));
     assert_eq!(request.max_age, Some(60));
-    assert!(
-        request
-            .claims
-            .userinfo
-            .contains(crate::claims::Claim::Email)
-    );
+    assert!(request.claims.userinfo.contains(Claim::Email));
     assert_eq!(request.audience, ["https://api.example", ISSUER]);
     // Nothing about the JWT itself becomes a parameter.
     assert!(

@@ -42,12 +42,7 @@ fn everything_that_is_asked_for_is_read() {
     assert_eq!(request.ui_locales, ["de", "en"]);
     assert_eq!(request.display, Display::Popup);
     assert_eq!(request.audience, ["https://api.example", ISSUER]);
-    assert!(
-        request
-            .claims
-            .userinfo
-            .contains(crate::claims::Claim::Email)
-    );
+    assert!(request.claims.userinfo.contains(Claim::Email));
     assert_eq!(request.id_token_hint.as_deref(), Some("h"));
 }
 
@@ -331,6 +326,59 @@ fn offline_access_is_dropped_where_no_code_is_asked_for() {
             .scope
             .contains("offline_access")
     );
+}
+
+#[test]
+fn by_name_a_client_gets_no_claim_that_it_could_not_ask_for_by_scope() {
+    let claims = "%7B%22userinfo%22%3A%7B%22email%22%3Anull,%22phone_number%22%3Anull%7D%7D";
+    let request = read(&base(&format!("response_type=code&claims={claims}"))).unwrap();
+    assert!(request.claims.userinfo.contains(Claim::Email));
+    assert!(!request.claims.userinfo.contains(Claim::PhoneNumber));
+    assert_eq!(request.scope.as_str(), "openid");
+    assert_eq!(request.consent_scope().as_str(), "openid email");
+}
+
+#[test]
+fn what_no_code_can_carry_is_refused_before_anybody_logs_in() {
+    let wide = Client {
+        scope: ScopePatterns::parse("openid device_*").unwrap(),
+        ..client()
+    };
+    let devices: Vec<String> = (0..60).map(|n| format!("device_{n:04}")).collect();
+    let query = |kind: &str| {
+        let scope = devices.join("+");
+        format!(
+            "client_id=app&redirect_uri={CALLBACK}&nonce=n&scope=openid+{scope}&response_type={kind}"
+        )
+    };
+    let refused = read_as(&wide, &query("code"), Origin::default());
+    assert_eq!(refusal(refused).2, "code_too_long");
+    assert!(read_as(&wide, &query("id_token"), Origin::default()).is_ok());
+}
+
+#[test]
+fn rfc9700_csrf_each_of_nonce_challenge_and_state_is_asked_for_or_kept() {
+    // Dropped where it must be there: refused. Sent: it comes back, or is bound to what comes back.
+    assert_eq!(
+        refusal(read(&base("response_type=id_token"))).2,
+        "nonce_missing"
+    );
+    let public = Client {
+        auth_method: AuthMethod::None,
+        secret: ClientSecret::None,
+        ..client()
+    };
+    let dropped = read_as(&public, &base("response_type=code"), Origin::default());
+    assert_eq!(refusal(dropped).2, "pkce_required");
+    let request = read(&base("response_type=code&state=s&nonce=n")).unwrap();
+    assert_eq!(request.target.state.as_deref(), Some("s"));
+    assert_eq!(request.nonce.as_deref(), Some("n"));
+    // Errors carry it as well, or they could be slipped in from elsewhere.
+    let Err(AuthorizeError::Redirect { target, .. }) = read(&base("response_type=x&state=s"))
+    else {
+        panic!("not told to the client");
+    };
+    assert_eq!(target.state.as_deref(), Some("s"));
 }
 
 #[test]

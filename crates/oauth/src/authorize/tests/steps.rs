@@ -220,6 +220,19 @@ fn consent_is_remembered_until_more_is_asked_for() {
 }
 
 #[test]
+fn claims_that_are_asked_for_by_name_need_consent_too() {
+    let asked = "&claims=%7B%22userinfo%22%3A%7B%22email%22%3Anull%7D%7D";
+    let with = |scope| Case {
+        consent: Some(consent(scope)),
+        ..Case::usual()
+    };
+    let step = with("openid profile").step(&code_request(asked));
+    assert_eq!(step, asks("openid profile email"));
+    let step = with("openid profile email").step(&code_request(asked));
+    assert_eq!(step, Step::Issue);
+}
+
+#[test]
 fn a_first_party_client_does_not_ask_unless_it_says_so() {
     let ours = Client {
         login: ClientLogin {

@@ -100,6 +100,22 @@ fn who_allows_less_grants_less() {
 }
 
 #[test]
+fn who_allows_less_tells_less_by_name_too() {
+    let asked = "&claims=%7B%22userinfo%22%3A%7B%22email%22%3Anull,%22name%22%3Anull%7D%7D";
+    let claims = |allowed| {
+        answer("code", asked, allowed)
+            .unwrap()
+            .code
+            .unwrap()
+            .claims
+            .userinfo
+    };
+    assert!(claims(None).contains(Claim::Email));
+    let fewer = claims(Some("openid profile"));
+    assert!(fewer.contains(Claim::Name) && !fewer.contains(Claim::Email));
+}
+
+#[test]
 fn a_flow_that_was_switched_off_meanwhile_is_not_reached() {
     let changed = Client {
         grants: vec![GrantType::AuthorizationCode],
