@@ -48,8 +48,9 @@ chaos: ## the full races, kills and outages, which `make test` holds in short
 fuzz: ## the full fuzz runs, which `make test` holds in short
 	@scripts/record bench/results/fuzz cargo run --release --locked -p signet-fuzz
 
-soak: ## millions of short-lived tokens: disk and memory must stay flat
+soak: ## millions of short-lived tokens, an hour of the load lab: disk and memory must stay flat
 	@scripts/bench soak
+	@scripts/bench lab-soak
 
 clean: ## remove what was built; ./data is yours and stays
 	cargo clean

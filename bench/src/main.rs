@@ -63,6 +63,12 @@ enum Command {
         #[arg(long)]
         tokens: Option<u64>,
     },
+    /// An hour of the load lab at 20,000/s: its memory must stay small and flat
+    LabSoak {
+        /// What is kept, a run each, as long as `--seconds` says
+        #[arg(value_enum, default_values_t = [instrument::soak::Keep::Histograms, instrument::soak::Keep::Samples])]
+        kept: Vec<instrument::soak::Keep>,
+    },
     /// Hashes per second of bcrypt alone, at cost 8
     #[command(hide = true)]
     BareBcrypt { seconds: f64 },
@@ -179,15 +185,27 @@ fn run(cli: Cli) -> Outcome<()> {
         Command::Soak { stores, tokens } => {
             let mut lab = cli.options.lab("soak")?;
             lab.plan.soak_tokens = tokens.unwrap_or(lab.plan.soak_tokens);
-            // One that grew does not keep the other from being looked at.
-            let ended: Vec<_> = stores
-                .into_iter()
-                .map(|store| soak::run(&lab, store))
-                .collect();
-            ended.into_iter().collect()
+            each(stores, |store| soak::run(&lab, store))
+        }
+        Command::LabSoak { kept } => {
+            let mut options = cli.options;
+            let planned = if options.quick {
+                instrument::soak::QUICK_SECONDS
+            } else {
+                instrument::soak::SECONDS
+            };
+            options.seconds.get_or_insert(planned);
+            let lab = options.lab("lab-soak")?;
+            each(kept, |keep| instrument::soak::run(&lab, keep))
         }
         Command::BareBcrypt { seconds } => bare_bcrypt(seconds),
     }
+}
+
+/// Measures all of them: one that fails does not keep the others from being looked at.
+fn each<T>(all: Vec<T>, measure: impl Fn(T) -> Outcome<()>) -> Outcome<()> {
+    let ended: Vec<_> = all.into_iter().map(measure).collect();
+    ended.into_iter().collect()
 }
 
 fn bare_bcrypt(seconds: f64) -> Outcome<()> {

@@ -2,6 +2,7 @@
 //! figures are the arithmetic ones, and how much memory it needs.
 
 mod played;
+pub(crate) mod soak;
 
 use std::io::{Write as _, stdout};
 use std::thread;
@@ -178,7 +179,7 @@ fn memory(lab: &Lab, table: &mut Table) -> Outcome<()> {
         seconds,
         0.0,
     );
-    let mut child = start(lab, &plan, &["--keep", "histograms"])?;
+    let (mut child, _) = start(lab, &plan, &["--keep", "histograms"])?;
     let (mut early, mut most) = (0.0_f64, 0.0_f64);
     while child.ended().is_none() {
         thread::sleep(Duration::from_secs(1));
@@ -199,9 +200,11 @@ fn memory(lab: &Lab, table: &mut Table) -> Outcome<()> {
 
 impl Played {
     fn flawless(self) -> Outcome<Self> {
-        match self.errors {
-            0 => Ok(self),
-            errors => Err(Failed::because(format_args!("{errors} errors in a run"))),
+        match (self.errors, self.dropped) {
+            (0, 0) => Ok(self),
+            (errors, dropped) => Err(Failed::because(format_args!(
+                "{errors} errors and {dropped} dropped arrivals in a run"
+            ))),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Runs of plans by the lab, and what their directories say. It must not know what is compared.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -13,7 +14,10 @@ use crate::process::{GENERATOR, Process, pinned};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Played {
     pub(crate) rate: f64,
+    pub(crate) calls: u64,
     pub(crate) errors: u64,
+    /// Arrivals that were due and never sent.
+    pub(crate) dropped: u64,
     pub(crate) p50: f64,
     pub(crate) p99: f64,
     pub(crate) slowest: f64,
@@ -21,7 +25,7 @@ pub(crate) struct Played {
     pub(crate) late: f64,
 }
 
-fn command(lab: &Lab, plan: &str, args: &[&str]) -> Outcome<(Command, std::path::PathBuf)> {
+fn command(lab: &Lab, plan: &str, args: &[&str]) -> Outcome<(Command, PathBuf)> {
     let directory = lab.scratch().join("played");
     if directory.exists() {
         fs::remove_dir_all(&directory).context(directory.display())?;
@@ -40,17 +44,25 @@ fn command(lab: &Lab, plan: &str, args: &[&str]) -> Outcome<(Command, std::path:
     Ok((command, directory))
 }
 
-/// Starts a run and does not wait for it.
-pub(crate) fn start(lab: &Lab, plan: &str, args: &[&str]) -> Outcome<Process> {
+/// Starts a run and does not wait for it; [`read`] tells of the directory what came of it.
+pub(crate) fn start(lab: &Lab, plan: &str, args: &[&str]) -> Outcome<(Process, PathBuf)> {
     let (mut command, directory) = command(lab, plan, args)?;
-    Process::start("assay run", &mut command, &directory.join("log"))
+    let log = directory.join("log");
+    Ok((Process::start("assay run", &mut command, &log)?, directory))
 }
 
 /// Plays a plan on the generator's core.
 pub(crate) fn play(lab: &Lab, plan: &str, args: &[&str]) -> Outcome<Played> {
     let (mut command, directory) = command(lab, plan, args)?;
     let out = command.output().context("assay run")?;
-    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    let log = directory.join("log");
+    fs::write(&log, out.stderr).context(log.display())?;
+    read(lab, &directory)
+}
+
+/// What the run that was started in a directory has written.
+pub(crate) fn read(lab: &Lab, directory: &Path) -> Outcome<Played> {
+    let said = fs::read_to_string(directory.join("log")).unwrap_or_default();
     let mut runs = fs::read_dir(directory.join("runs")).context(said)?;
     let run = runs
         .next()
@@ -72,7 +84,9 @@ pub(crate) fn play(lab: &Lab, plan: &str, args: &[&str]) -> Outcome<Played> {
     let time = |of: &str, name: &str| Ok(number(&row[of][name])? * 1000.0);
     Ok(Played {
         rate: number(&row["per_second"])?,
-        errors: row["errors"].as_u64().unwrap_or(u64::MAX) + flow["dropped"].as_u64().unwrap_or(0),
+        calls: row["count"].as_u64().unwrap_or(0),
+        errors: row["errors"].as_u64().unwrap_or(u64::MAX),
+        dropped: flow["dropped"].as_u64().unwrap_or(0),
         p50: time("response", "p50")?,
         p99: time("response", "p99")?,
         slowest: time("response", "max")?,
@@ -82,7 +96,7 @@ pub(crate) fn play(lab: &Lab, plan: &str, args: &[&str]) -> Outcome<Played> {
 
 /// What hey reaches on the same core, where it is installed.
 pub(crate) fn hey(lab: &Lab, url: &str, connections: usize) -> Outcome<Option<f64>> {
-    let places = lab.search_path.split(':').map(std::path::Path::new);
+    let places = lab.search_path.split(':').map(Path::new);
     let Some(program) = places
         .map(|place| place.join("hey"))
         .find(|file| file.is_file())
