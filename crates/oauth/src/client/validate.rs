@@ -213,7 +213,10 @@ impl ClientMetadata {
             ));
         }
         for uri in &self.redirect_uris {
-            redirect::validate(uri)?;
+            redirect::validate(uri).map_err(|error| Error {
+                description: format!("redirect_uris: {}", error.description).into(),
+                ..error
+            })?;
         }
         if self
             .subject_type

@@ -458,6 +458,31 @@ fn refused() -> Vec<(Value, &'static str)> {
             "redirect_uris",
         ),
         (json!({"redirect_uris": ["relative"]}), "redirect_uris"),
+        (
+            json!({"redirect_uris": ["http://a.example/cb"]}),
+            "redirect_uris",
+        ),
+        (json!({"response_types": ["x"]}), "response_types"),
+        (
+            json!({"post_logout_redirect_uris": ["javascript:alert(1)"]}),
+            "post_logout_redirect_uris",
+        ),
+        (
+            json!({"backchannel_logout_uri": "ftp://a.example"}),
+            "backchannel_logout_uri",
+        ),
+        (
+            json!({"id_token_signed_response_alg": "none"}),
+            "id_token_signed_response_alg",
+        ),
+        (
+            json!({"refresh_token_lifetime": 1}),
+            "refresh_token_lifetime",
+        ),
+        (
+            json!({"refresh_token_policy": "eternal"}),
+            "refresh_token_policy",
+        ),
         (json!({"subject_type": "secret"}), "subject_type"),
         (json!({"client_name": long}), "metadata"),
         (json!({"contacts": vec!["x"; 101]}), "metadata"),

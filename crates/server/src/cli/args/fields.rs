@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueHint};
-use signet_oauth::client::{AuthMethod, GrantType, Persistence, TokenForm};
+use signet_oauth::authorize::ResponseType;
+use signet_oauth::client::{AuthMethod, GrantType, Persistence, RefreshPolicy, TokenForm};
 
 /// The fields of a client.
 #[derive(Debug, Default, Args)]
@@ -42,7 +43,36 @@ pub(in crate::cli) struct FieldArgs {
     #[arg(long)]
     pub(in crate::cli) owner: Option<String>,
     #[command(flatten)]
+    pub(in crate::cli) login: LoginArgs,
+    #[command(flatten)]
     pub(in crate::cli) tokens: TokenArgs,
+}
+
+/// What holds when people log in to a client.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Fields")]
+pub(in crate::cli) struct LoginArgs {
+    /// What it may ask the authorization endpoint for, as in "code id_token"; may be given many times
+    #[arg(long, value_name = "TYPE", value_parser = response_types())]
+    pub(in crate::cli) response_type: Vec<String>,
+    /// URL that its users come to after a logout; may be given many times
+    #[arg(long, value_name = "URI")]
+    pub(in crate::cli) post_logout_redirect_uri: Vec<String>,
+    /// URL that is told when a session ends
+    #[arg(long, value_name = "URL")]
+    pub(in crate::cli) backchannel_logout_uri: Option<String>,
+    /// First-party client: its users are not asked for their consent
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub(in crate::cli) skip_consent: Option<bool>,
+    /// Algorithm that signs its ID tokens
+    #[arg(long, value_name = "ALG", value_parser = signing_algs())]
+    pub(in crate::cli) id_token_alg: Option<String>,
+    /// Whether its refresh tokens rotate
+    #[arg(long, value_name = "POLICY", value_parser = refresh_policies())]
+    pub(in crate::cli) refresh_token_policy: Option<String>,
+    /// How long a refresh token lives: 12h, 30d
+    #[arg(long, value_name = "TIME", value_parser = lifetime)]
+    pub(in crate::cli) refresh_token_lifetime: Option<u64>,
 }
 
 /// The access tokens of a client.
@@ -91,6 +121,15 @@ fn grants() -> PossibleValuesParser {
 
 fn methods() -> PossibleValuesParser {
     PossibleValuesParser::new(AuthMethod::ALL.map(AuthMethod::as_str))
+}
+
+fn response_types() -> PossibleValuesParser {
+    PossibleValuesParser::new(ResponseType::ALL.map(ResponseType::as_str))
+}
+
+fn refresh_policies() -> PossibleValuesParser {
+    let policies = [RefreshPolicy::Rotating, RefreshPolicy::Stateless];
+    PossibleValuesParser::new(policies.map(RefreshPolicy::as_str))
 }
 
 pub(super) fn forms() -> PossibleValuesParser {

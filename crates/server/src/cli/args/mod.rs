@@ -18,7 +18,7 @@ use clap_complete::Shell;
 
 pub(super) use client::{ClientCommand, ClientGroup, Format, ImportArgs, ListArgs, WriteArgs};
 pub(super) use endpoint::Endpoint;
-pub(super) use fields::{FieldArgs, SecretArgs, TokenArgs};
+pub(super) use fields::{FieldArgs, LoginArgs, SecretArgs, TokenArgs};
 pub(super) use service::{
     AdminArgs, GetTokenArgs, KeyArgs, KeysCommand, KeysGroup, PresentedArgs, TokenCommand,
 };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::args::{FieldArgs, SecretArgs, TokenArgs, WriteArgs};
+use crate::cli::args::{FieldArgs, LoginArgs, SecretArgs, TokenArgs, WriteArgs};
 use crate::cli::console::Console;
 use crate::cli::error::CliError;
 
@@ -28,6 +28,7 @@ pub(super) fn description(
         None => Map::new(),
     };
     add_fields(&write.fields, &mut body)?;
+    add_login(&write.fields.login, &mut body);
     add_tokens(&write.fields.tokens, &mut body);
     add_secret(&write.secret, &mut body, console)?;
     for field in unset {
@@ -68,6 +69,34 @@ fn add_fields(fields: &FieldArgs, body: &mut Map<String, Value>) -> Result<(), C
     put("redirect_uris", list(&fields.redirect_uri));
     put("owner", text(&fields.owner));
     Ok(())
+}
+
+fn add_login(login: &LoginArgs, body: &mut Map<String, Value>) {
+    let text = |text: &Option<String>| text.clone().map(Value::from);
+    let list = |list: &[String]| (!list.is_empty()).then(|| Value::from(list.to_vec()));
+    let members = [
+        ("response_types", list(&login.response_type)),
+        (
+            "post_logout_redirect_uris",
+            list(&login.post_logout_redirect_uri),
+        ),
+        (
+            "backchannel_logout_uri",
+            text(&login.backchannel_logout_uri),
+        ),
+        ("skip_consent", login.skip_consent.map(Value::from)),
+        ("id_token_signed_response_alg", text(&login.id_token_alg)),
+        ("refresh_token_policy", text(&login.refresh_token_policy)),
+        (
+            "refresh_token_lifetime",
+            login.refresh_token_lifetime.map(Value::from),
+        ),
+    ];
+    for (name, value) in members {
+        if let Some(value) = value {
+            body.insert(name.to_owned(), value);
+        }
+    }
 }
 
 fn add_tokens(tokens: &TokenArgs, body: &mut Map<String, Value>) {
@@ -223,6 +252,36 @@ mod tests {
                 "access_token_signed_response_alg": "EdDSA", "reuse_live_token": true,
                 "owner": "sales", "redirect_uris": ["https://shop.example/cb"],
                 "client_secret": "s3cret", "secret_hash": "bcrypt:8",
+            })
+        );
+    }
+
+    #[test]
+    fn arguments_about_logins_become_fields() {
+        let every = [
+            "create",
+            "--response-type",
+            "code id_token",
+            "--post-logout-redirect-uri",
+            "https://shop.example/out",
+            "--backchannel-logout-uri",
+            "https://shop.example/back",
+            "--skip-consent",
+            "--id-token-alg",
+            "ES256",
+            "--refresh-token-policy",
+            "stateless",
+            "--refresh-token-lifetime",
+            "1h",
+        ];
+        assert_eq!(
+            sent(&every, "").unwrap(),
+            json!({
+                "response_types": ["code id_token"],
+                "post_logout_redirect_uris": ["https://shop.example/out"],
+                "backchannel_logout_uri": "https://shop.example/back", "skip_consent": true,
+                "id_token_signed_response_alg": "ES256", "refresh_token_policy": "stateless",
+                "refresh_token_lifetime": 3600,
             })
         );
     }
