@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 use signet_oauth::secret::Secret;
 
 pub use options::{
-    Caches, Cluster, Hashing, Keys, Limits, Log, Metrics, Outgoing, Secrets, SignerSettings,
-    Storage, Tokens,
+    Caches, Cluster, Hashing, Keys, Limits, Lockout, Log, Metrics, Outgoing, Secrets,
+    SignerSettings, Storage, Tokens,
 };
 pub use setting::{
     AccessToken, Backend, Kept, Level, LogFormat, OnStale, Requests, SecretHash, SigningAlg,
@@ -65,6 +65,8 @@ pub struct Config {
     pub secrets: Secrets,
     /// The threads that compute slow hashes.
     pub hashing: Hashing,
+    /// Wrong passwords.
+    pub lockout: Lockout,
     /// What a peer may take.
     pub limits: Limits,
     /// How the store is used.
@@ -191,6 +193,7 @@ impl Config {
             keys: self.keys.clone(),
             secrets: self.secrets.clone(),
             hashing: self.hashing.clone(),
+            lockout: self.lockout.clone(),
             limits: self.limits.clone(),
             storage: self.storage.clone(),
             caches: self.caches.clone(),

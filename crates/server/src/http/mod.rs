@@ -15,10 +15,11 @@ pub mod reply;
 pub mod revoke;
 pub mod serve;
 pub mod token;
+pub mod userinfo;
 pub mod wellknown;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::{get, options, post};
 use std::sync::Arc;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -32,6 +33,7 @@ fn public_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(token::post))
         .routes(routes!(introspect::post))
         .routes(routes!(revoke::post))
+        .routes(routes!(userinfo::get, userinfo::post))
         .merge(common_routes())
 }
 
@@ -95,6 +97,10 @@ fn admin_aliases() -> Router<Arc<App>> {
 /// The router of the public listener.
 pub fn public(app: &Arc<App>) -> Router {
     let (routes, document) = public_routes().split_for_parts();
+    let preflights = Router::new()
+        .route("/userinfo", options(userinfo::preflight))
+        .route("/oauth2/token", options(token::preflight));
+    let routes = routes.merge(preflights);
     finish(routes.merge(openapi::route(&document)), app)
 }
 

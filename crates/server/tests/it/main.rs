@@ -39,4 +39,6 @@ mod support;
 #[cfg(test)]
 mod token;
 #[cfg(test)]
+mod userinfo;
+#[cfg(test)]
 mod wellknown;

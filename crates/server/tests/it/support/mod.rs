@@ -3,6 +3,7 @@
 
 pub(crate) mod http;
 pub(crate) mod jwt;
+pub(crate) mod people;
 mod proxy;
 
 use http::{Answer, Call};
