@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::config::{Config, ConfigError};
 use crate::flow::demo;
 use crate::http::direct::Side;
+use crate::http::pages::{Pages, PagesError};
 use crate::http::serve::{Door, serve};
 use crate::rng::Rng;
 use crate::{http, telemetry, upkeep};
@@ -28,6 +29,8 @@ pub enum StartError {
     Listen(SocketAddr, std::io::Error),
     /// A part could not be built.
     Build(BuildError),
+    /// A template or a text of the operator's is wrong.
+    Pages(PagesError),
     /// The operating system gives no threads or runtimes.
     System(std::io::Error),
 }
@@ -44,6 +47,7 @@ impl fmt::Display for StartError {
             }
             Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
             Self::Build(error) => error.fmt(f),
+            Self::Pages(error) => error.fmt(f),
             Self::System(error) => write!(f, "the system refuses a thread or a signal: {error}"),
         }
     }
@@ -81,12 +85,16 @@ pub fn start_with(config: &Config, clock: Clock, rng: Rng) -> Result<Running, St
     let public = bind(config.public_listen)?;
     let admin = bind(config.admin_listen)?;
     let runtime = runtime().map_err(StartError::System)?;
+    let pages = Pages::new(&config.ui, &config.issuer).map_err(StartError::Pages)?;
     let app = Arc::new(runtime.block_on(build::build(config, clock, rng))?);
     let (stop, stopped) = watch::channel(false);
     let address = |listener: &TcpListener| listener.local_addr().map_err(StartError::System);
     let (public_at, admin_at) = (address(&public)?, address(&admin)?);
     let doors = [
-        (door(Side::Public, http::public(&app), &app), public),
+        (
+            door(Side::Public, http::public(&app, &Arc::new(pages)), &app),
+            public,
+        ),
         (door(Side::Admin, http::admin(&app), &app), admin),
     ];
     let count = match config.threads {

@@ -10,7 +10,7 @@ use signet_oauth::secret::Secret;
 use super::options::{Cluster, Hashing, Keys, Options, SignerSettings, Tokens};
 use super::setting::{AccessToken, Backend, Kept, StoreLocation};
 use super::source::{Draft, Outside};
-use super::{Config, RemoteSigner};
+use super::{Config, RemoteSigner, ui};
 
 /// The configuration, or nothing where no default could stand in for what is missing; what is
 /// wrong is in the draft.
@@ -49,7 +49,6 @@ pub(super) fn settle(options: Options, draft: &mut Draft, outside: &Outside<'_>)
         keys: options.keys,
         secrets: options.secrets,
         hashing: options.hashing,
-        lockout: options.lockout,
         limits: options.limits,
         storage: options.storage,
         caches: options.caches,
@@ -57,6 +56,7 @@ pub(super) fn settle(options: Options, draft: &mut Draft, outside: &Outside<'_>)
         outgoing: options.outgoing,
         log: options.log,
         metrics: options.metrics,
+        ui: options.ui,
         signers,
     })
 }
@@ -66,6 +66,7 @@ fn check_together(options: &Options, public_listen: SocketAddr, draft: &mut Draf
     check_tokens(&options.tokens, &options.keys, draft);
     check_keys(&options.keys, draft);
     check_hashing(&options.hashing, draft);
+    ui::check(&options.ui, options.dev, draft);
     if options.demo == Some(true) && !options.dev {
         draft.refuse(
             "demo",

@@ -12,6 +12,7 @@ mod setting;
 mod source;
 #[cfg(test)]
 mod tests;
+mod ui;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,14 +22,15 @@ use std::path::{Path, PathBuf};
 use signet_oauth::secret::Secret;
 
 pub use options::{
-    Caches, Cluster, Hashing, Keys, Limits, Lockout, Log, Metrics, Outgoing, Secrets,
-    SignerSettings, Storage, Tokens,
+    Caches, Cluster, Hashing, Keys, Limits, Log, Metrics, Outgoing, Secrets, SignerSettings,
+    Storage, Tokens, Ui,
 };
 pub use setting::{
     AccessToken, Backend, Kept, Level, LogFormat, OnStale, Requests, SecretHash, SigningAlg,
     StoreLocation, Switch,
 };
 pub use source::{Outside, Problem, Source};
+pub use ui::Colour;
 
 use options::Options;
 use source::Draft;
@@ -65,8 +67,6 @@ pub struct Config {
     pub secrets: Secrets,
     /// The threads that compute slow hashes.
     pub hashing: Hashing,
-    /// Wrong passwords.
-    pub lockout: Lockout,
     /// What a peer may take.
     pub limits: Limits,
     /// How the store is used.
@@ -81,6 +81,8 @@ pub struct Config {
     pub log: Log,
     /// Numbers for Prometheus.
     pub metrics: Metrics,
+    /// The pages that people see.
+    pub ui: Ui,
     /// Remote signers.
     pub signers: Vec<RemoteSigner>,
 }
@@ -193,7 +195,6 @@ impl Config {
             keys: self.keys.clone(),
             secrets: self.secrets.clone(),
             hashing: self.hashing.clone(),
-            lockout: self.lockout.clone(),
             limits: self.limits.clone(),
             storage: self.storage.clone(),
             caches: self.caches.clone(),
@@ -201,6 +202,7 @@ impl Config {
             outgoing: self.outgoing.clone(),
             log: self.log.clone(),
             metrics: self.metrics.clone(),
+            ui: self.ui.clone(),
             signer: signers.collect(),
         };
         toml::to_string(&options).unwrap_or_else(|fault| format!("# {fault}\n"))

@@ -11,6 +11,7 @@ use super::setting::{
     AccessToken, Kept, Kind, Level, LogFormat, OnStale, Requests, SecretHash, Setting, SigningAlg,
     StoreLocation, Switch,
 };
+use super::ui::Colour;
 
 /// An option as the manual, the file and the environment know it.
 #[derive(Debug)]
@@ -158,7 +159,6 @@ options! {
         + keys: Keys;
         + secrets: Secrets;
         + hashing: Hashing;
-        + lockout: Lockout;
         + limits: Limits;
         + storage: Storage;
         + caches: Caches;
@@ -166,6 +166,7 @@ options! {
         + outgoing: Outgoing;
         + log: Log;
         + metrics: Metrics;
+        + ui: Ui;
         + #[serde(skip_serializing_if = "Vec::is_empty")] signer: Vec<SignerSettings>;
     }
 
@@ -184,15 +185,6 @@ options! {
         /// `stateless`: issuing a token writes nothing. `persisted`: it writes a row, by which
         /// tokens can be listed. Opaque tokens need `persisted`. Either kind can be revoked.
         persistence: Kept = Kept::Stateless;
-        /// Seconds for which a refresh token, and all that rotate from it, are good, counted from
-        /// the login. The default is 30 days.
-        refresh_token_lifetime: u64 = 2_592_000, 60..=315_360_000;
-        /// Seconds in which a refresh token that was just used is answered with the same successor
-        /// again: its client may not have heard the answer. Who uses it later is taken for a thief,
-        /// and all that came of the login ends.
-        refresh_grace: u64 = 60, 0..=3_600;
-        /// Seconds for which an ID token is good.
-        id_token_lifetime: u64 = 600, 30..=86_400;
     }
 
     /// Signing keys.
@@ -244,20 +236,6 @@ options! {
         failure_delay_ms: u64 = 100, 0..=10_000;
     }
 
-    /// Wrong passwords. Whoever guesses is kept out by user and address together, and by address;
-    /// never by user alone, so that nobody can keep somebody else out. Of IPv6, an address is its
-    /// network of 64 bits.
-    "lockout" pub struct Lockout {
-        /// Seconds for which a wrong password counts.
-        window: u64 = 900, 1..=86_400;
-        /// Wrong passwords for one user from one address; from then on even the right one is
-        /// refused there, until the window is over.
-        per_user: u64 = 10, 1..=1_000_000;
-        /// Wrong passwords for any users from one address; from then on it is refused for users
-        /// who never logged in from there. Behind a proxy that hides addresses, give more.
-        per_address: u64 = 100, 1..=1_000_000;
-    }
-
     /// What a peer may take of the server. Times are in seconds.
     "limits" pub struct Limits {
         /// Bytes of a request's body on the public listener; beyond it, 413.
@@ -292,8 +270,6 @@ options! {
     "caches" pub struct Caches {
         /// Clients that are remembered at most.
         clients: usize = 100_000, 1..=100_000_000;
-        /// Users who are remembered at most.
-        users: usize = 100_000, 1..=100_000_000;
         /// Opaque tokens that are remembered at most.
         tokens: usize = 1_000_000, 1..=100_000_000;
     }
@@ -337,6 +313,35 @@ options! {
     "metrics" pub struct Metrics {
         /// Whether `GET /metrics` answers on the admin listener.
         enabled: bool = true;
+    }
+
+    /// The pages that people see; [pages.md](pages.md) says more.
+    "ui" pub struct Ui {
+        /// The name of the service, above every page and in the title of the window.
+        name: String = "Signet".to_owned();
+        /// The logo in place of the name: an `https` URL, or the name of a file in `static/` of
+        /// `ui.templates`. Default: a small mark beside the name.
+        logo: Option<String> = None;
+        /// The logo for browsers that are set to dark. Default: the same.
+        logo_dark: Option<String> = None;
+        /// The colour of buttons, links and marks, `#rrggbb`. Where it would be hard to read, a
+        /// darker or a lighter shade of it is taken.
+        accent: Colour = Colour([0x34, 0x51, 0xb2]);
+        /// The same for browsers that are set to dark.
+        accent_dark: Colour = Colour([0x8a, 0xa4, 0xf0]);
+        /// The URL of your terms of service, which every page links to.
+        terms: Option<String> = None;
+        /// The URL of your privacy policy, which every page links to.
+        policy: Option<String> = None;
+        /// The language of people whose browser asks for none that there is: `en`, `de`, `fr`, `es`
+        /// or one that `ui.templates` adds.
+        language: String = "en".to_owned();
+        /// A directory whose files stand in for templates, texts and static files of the same name.
+        templates: Option<PathBuf> = None;
+        /// Origins, like `https://app.example.com`, to which an application may send people on right
+        /// after it got them back. Chromium does not follow a redirection that begins at a form to
+        /// an origin that the form's page does not name; that of the redirect URI always is named.
+        redirect_origins: Vec<String> = Vec::new();
     }
 
     /// A signer outside of this process that holds private keys, such as a KMS or an HSM behind

@@ -271,12 +271,10 @@ async fn write(
 
 /// A client may ask for any algorithm: the key is made when the first one does.
 async fn sign_with(app: &App, client: &Client) -> Result<(), Failure> {
-    let named = [
-        client.access_token_alg,
-        client.introspection_alg,
-        client.login.id_token_alg,
-    ];
-    for algorithm in named.into_iter().flatten() {
+    for algorithm in [client.access_token_alg, client.introspection_alg]
+        .into_iter()
+        .flatten()
+    {
         keys::ensure(app, algorithm).await?;
     }
     Ok(())

@@ -9,22 +9,23 @@ pub mod direct;
 pub mod introspect;
 pub mod keys;
 pub mod openapi;
+pub mod pages;
 pub mod patience;
 pub mod peer;
 pub mod reply;
 pub mod revoke;
 pub mod serve;
 pub mod token;
-pub mod userinfo;
 pub mod wellknown;
 
 use axum::Router;
-use axum::routing::{get, options, post};
+use axum::routing::{get, post};
 use std::sync::Arc;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::pages::Pages;
 use crate::app::App;
 
 /// The router of the public listener, and its description.
@@ -33,7 +34,6 @@ fn public_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(token::post))
         .routes(routes!(introspect::post))
         .routes(routes!(revoke::post))
-        .routes(routes!(userinfo::get, userinfo::post))
         .merge(common_routes())
 }
 
@@ -46,6 +46,11 @@ fn common_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(wellknown::alive))
         .routes(routes!(wellknown::ready))
         .routes(routes!(wellknown::version))
+}
+
+/// What browsers are shown. Its handlers have the pages: `Extension<Arc<Pages>>`.
+fn browser_routes() -> OpenApiRouter<Arc<App>> {
+    pages::routes()
 }
 
 /// What only an administrator is answered.
@@ -95,12 +100,11 @@ fn admin_aliases() -> Router<Arc<App>> {
 }
 
 /// The router of the public listener.
-pub fn public(app: &Arc<App>) -> Router {
+pub fn public(app: &Arc<App>, pages: &Arc<Pages>) -> Router {
     let (routes, document) = public_routes().split_for_parts();
-    let preflights = Router::new()
-        .route("/userinfo", options(userinfo::preflight))
-        .route("/oauth2/token", options(token::preflight));
-    let routes = routes.merge(preflights);
+    let (shown, described) = browser_routes().split_for_parts();
+    let document = document.merge_from(described);
+    let routes = routes.merge(pages::attach(shown, pages));
     finish(routes.merge(openapi::route(&document)), app)
 }
 
@@ -127,5 +131,6 @@ pub fn descriptions() -> (OpenApi, OpenApi) {
     let (_, common) = common_routes().split_for_parts();
     let (_, admin) = admin_routes().split_for_parts();
     let (_, public) = public_routes().split_for_parts();
-    (public, admin.merge_from(common))
+    let (_, shown) = browser_routes().split_for_parts();
+    (public.merge_from(shown), admin.merge_from(common))
 }

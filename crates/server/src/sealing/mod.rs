@@ -47,13 +47,11 @@ pub enum Purpose {
     PageToken,
     /// Ids of tokens that are told again while they live.
     LiveToken,
-    /// Names of users and addresses under which failed logins are counted.
-    LoginFailure,
 }
 
 impl Purpose {
     /// All of them, in the order of their declaration.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 8] = [
         Self::SigningKey,
         Self::ClientSecret,
         Self::VerifiedSecret,
@@ -62,7 +60,6 @@ impl Purpose {
         Self::RefreshToken,
         Self::PageToken,
         Self::LiveToken,
-        Self::LoginFailure,
     ];
 
     /// Part of the derivation of its subkeys: a change strands everything sealed before.
@@ -76,7 +73,6 @@ impl Purpose {
             Self::RefreshToken => b"refresh token",
             Self::PageToken => b"page token",
             Self::LiveToken => b"live token",
-            Self::LoginFailure => b"login failure",
         }
     }
 }

@@ -12,11 +12,10 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// The endpoints that are told apart; everything else is `other`.
-const ENDPOINTS: [(&str, &str); 15] = [
+const ENDPOINTS: [(&str, &str); 14] = [
     ("public", "/oauth2/token"),
     ("public", "/oauth2/introspect"),
     ("public", "/oauth2/revoke"),
-    ("public", "/userinfo"),
     ("public", "/.well-known/"),
     ("public", "/health/"),
     ("admin", "/admin/oauth2/introspect"),
@@ -82,7 +81,6 @@ pub struct Metrics {
     requests: Family<RequestLabels, Counter>,
     durations: Family<PathLabels, Histogram>,
     tokens: Family<TokenLabels, Counter>,
-    security: Family<NameLabels, Counter>,
     gauges: Family<NameLabels, Gauge<f64, AtomicU64>>,
     /// Handlers that panicked.
     pub panics: Counter,
@@ -107,12 +105,6 @@ impl Metrics {
         registry.register("http_request_seconds", "Time to answer", durations.clone());
         let tokens = Family::default();
         registry.register("tokens_issued", "Access tokens issued", tokens.clone());
-        let security = Family::default();
-        registry.register(
-            "security_events",
-            "What may be an attack or its end, by name",
-            security.clone(),
-        );
         let gauges = Family::default();
         registry.register(
             "state",
@@ -127,7 +119,6 @@ impl Metrics {
             requests,
             durations,
             tokens,
-            security,
             gauges,
             panics,
             request_slots: (0..endpoints * STATUSES.len())
@@ -179,11 +170,6 @@ impl Metrics {
             self.tokens.get_or_create(&labels).clone()
         };
         self.token_slots[index].get_or_init(make).inc();
-    }
-
-    /// Counts what may be an attack, or its end: a replayed code, a wrong password.
-    pub fn security_event(&self, name: &'static str) {
-        self.security.get_or_create(&NameLabels { name }).inc();
     }
 
     /// Sets what is measured only when somebody asks.

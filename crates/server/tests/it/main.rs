@@ -9,6 +9,8 @@
 #[cfg(test)]
 mod admin;
 #[cfg(test)]
+mod browser;
+#[cfg(test)]
 mod chaos;
 #[cfg(test)]
 mod cli;
@@ -38,7 +40,5 @@ mod store;
 mod support;
 #[cfg(test)]
 mod token;
-#[cfg(test)]
-mod userinfo;
 #[cfg(test)]
 mod wellknown;

@@ -2,11 +2,8 @@
 
 mod assertions;
 mod authentication;
-mod codes;
 mod key_urls;
-mod passwords;
 mod policies;
-mod refresh;
 mod requests;
 mod reuse;
 mod secrets;

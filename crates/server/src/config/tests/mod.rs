@@ -190,6 +190,7 @@ fn another(spec: &Spec) -> (String, Value) {
                 "trace",
                 "json",
                 "memory:",
+                "#00ff7f",
                 "anything",
             ];
             let is_other = |text: &&&str| {

@@ -58,6 +58,17 @@ dev = true | SIGNET_STORE_FILE=not-a-store => store_file (SIGNET_STORE_FILE): th
 dev = true\noutgoing.private_hosts = ['http://a'] => outgoing.private_hosts (signet.toml:2): each is a `HOST:PORT`
 dev = true | SIGNET_OUTGOING_PRIVATE_HOSTS=a:1, => outgoing.private_hosts (SIGNET_OUTGOING_PRIVATE_HOSTS): each is
 outgoing.private_hosts = 'a:1' => outgoing.private_hosts (signet.toml:1): `a:1` is not possible; give a list of texts
+ui.accent = 'red' => ui.accent (signet.toml:1): `red` is not possible; give a colour like `#3451b2`
+ui.accent_dark = '#12345g' => ui.accent_dark (signet.toml:1): `#12345g` is not possible
+dev = true\nui.name = ' ' => ui.name (signet.toml:2): give a name of one line
+dev = true\nui.terms = 'javascript:alert(1)' => ui.terms (signet.toml:2): give an `https` URL
+dev = true\nui.policy = 'https://' => ui.policy (signet.toml:2): give an `https` URL
+issuer = 'https://a.example'\nui.policy = 'http://b.example' => ui.policy (signet.toml:2): give an `https` URL
+dev = true\nui.logo = 'https://a.example/x y' => ui.logo (signet.toml:2): give an `https` URL, or
+dev = true\nui.logo = '../logo.svg' => ui.logo (signet.toml:2): give an `https` URL, or
+dev = true\nui.logo = 'logo.svg' => ui.logo (signet.toml:2): a file is looked for
+dev = true\nui.logo_dark = 'https://a.example/a.svg' => ui.logo_dark (signet.toml:2): it stands in for
+dev = true\nui.redirect_origins = ['https://a.example/b'] => ui.redirect_origins (signet.toml:2): each is an origin
 dev = true\n[[signer]]\nurl = 'https://kms' => signer[0] (signet.toml:2): give it a `name`
 dev = true\n[[signer]]\nname = 'a'\nurl = 'http://kms' => signer[0] (signet.toml:2): give it a `url`
 dev = true\n[[signer]]\nname = 'a'\nurl = 'https://kms'\n[[signer]]\nname = 'a'\nurl = 'https://kms' => signer[1].name (signet.toml:6): another signer has this name

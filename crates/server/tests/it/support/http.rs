@@ -104,10 +104,10 @@ impl Call {
     }
 
     fn request(self) -> Result<Request<Full<Bytes>>, String> {
-        let mut request = Request::builder()
-            .method(&*self.method)
-            .uri(&self.path)
-            .header("host", "signet.test");
+        let mut request = Request::builder().method(&*self.method).uri(&self.path);
+        if self.headers.iter().all(|(name, _)| name != "host") {
+            request = request.header("host", "signet.test");
+        }
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }

@@ -1,9 +1,9 @@
 //! A server in this process, on free ports, on a store of its own; and a client that speaks to it
 //! over real sockets.
 
+pub(crate) mod browser;
 pub(crate) mod http;
 pub(crate) mod jwt;
-pub(crate) mod people;
 mod proxy;
 
 use http::{Answer, Call};

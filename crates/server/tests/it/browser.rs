@@ -1,0 +1,3 @@
+//! What people do with the server, in a browser.
+
+mod pages;
