@@ -14,6 +14,7 @@ mod feed;
 mod grpc;
 mod histogram;
 mod hit;
+mod page;
 mod plan;
 mod play;
 mod record;

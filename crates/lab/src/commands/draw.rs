@@ -1,16 +1,21 @@
 //! Plots of finished runs: what was sent and answered over time, latencies by percentile, and what
 //! was watched. It must not know how curves are drawn.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::clock::seconds;
+use crate::clock::{Nanos, seconds};
+use crate::compare::judge::threshold::{self, Threshold};
+use crate::record::books::windows::Window;
+use crate::record::directory::Told;
 use crate::record::kept::{Kept, KeptError};
 use crate::record::names::Unit;
+use crate::record::samples::Span;
 use crate::report::plot::bars::{BarChart, Bars};
 use crate::report::plot::percentiles::{PercentileChart, shares};
-use crate::report::plot::time::{Band, Panel, TimeChart};
+use crate::report::plot::time::{Band, Level, Marker, Panel, TimeChart};
 use crate::report::plot::{Line, Scale};
 use crate::watch::file::{self, BadFile, FILE};
 use crate::watch::series::Watched;
@@ -23,6 +28,10 @@ pub(crate) enum DrawError {
     Watched(#[from] BadFile),
     #[error("{path}: {cause}", path = .0.display(), cause = .1)]
     Write(PathBuf, io::Error),
+    #[error("no series has {0:?} in its name; there are: {1}")]
+    NoSeries(String, String),
+    #[error("no series has {0:?} in its name: nothing was watched beside these runs")]
+    NothingWatched(String),
 }
 
 struct Run {
@@ -62,6 +71,7 @@ pub(crate) fn draw(
             watched,
         });
     }
+    check(&runs, wanted)?;
     let place = output.or(directories.first().map(PathBuf::as_path));
     let place = place.unwrap_or(Path::new("."));
     fs::create_dir_all(place).map_err(|error| DrawError::Write(place.to_owned(), error))?;
@@ -80,6 +90,21 @@ pub(crate) fn draw(
     Ok(written)
 }
 
+/// Whether every series that is wanted is there in any run.
+fn check(runs: &[Run], wanted: &[String]) -> Result<(), DrawError> {
+    let series = runs.iter().flat_map(|run| &run.watched.series);
+    let known: BTreeSet<&str> = series.map(|series| series.name.as_str()).collect();
+    let is_there = |text: &&String| known.iter().any(|name| name.contains(text.as_str()));
+    match wanted.iter().find(|text| !is_there(text)) {
+        None => Ok(()),
+        Some(text) if known.is_empty() => Err(DrawError::NothingWatched(text.clone())),
+        Some(text) => {
+            let known: Vec<&str> = known.into_iter().collect();
+            Err(DrawError::NoSeries(text.clone(), known.join(", ")))
+        }
+    }
+}
+
 fn title(runs: &[Run]) -> String {
     let plans: Vec<_> = runs
         .iter()
@@ -92,18 +117,24 @@ fn title(runs: &[Run]) -> String {
 }
 
 fn warm_up(runs: &[Run]) -> Vec<Band> {
-    let longest = runs.iter().map(|run| run.kept.summary.warmup.seconds);
-    let to = longest.fold(0.0, f64::max);
+    let warm = runs
+        .iter()
+        .filter(|run| run.kept.summary.warmup.seconds > 0.0);
+    let spans: Vec<Span> = warm.map(|run| run.kept.ledger.measured).collect();
     let band = Band {
-        from: 0.0,
-        to,
+        from: seconds(spans.iter().map(|span| span.begin_ns).min().unwrap_or(0)),
+        to: seconds(spans.iter().map(|span| span.from_ns).max().unwrap_or(0)),
         name: "warm-up".to_owned(),
     };
-    if to > 0.0 { vec![band] } else { Vec::new() }
+    if spans.is_empty() {
+        Vec::new()
+    } else {
+        vec![band]
+    }
 }
 
 /// The name of a curve: the run's, where there are several.
-fn named(runs: &[Run], run: &Run, curve: &str) -> String {
+fn name_of(runs: &[Run], run: &Run, curve: &str) -> String {
     if runs.len() > 1 {
         format!("{}: {curve}", run.name)
     } else {
@@ -111,47 +142,131 @@ fn named(runs: &[Run], run: &Run, curve: &str) -> String {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of a second")]
+/// Panels of response times, and the shares that they show.
+const TIMES: [(&str, f64); 3] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)];
+
 fn over_time(runs: &[Run]) -> String {
     let mut panels = vec![
         panel("Answers and failures", "1/s", Scale::Linear),
         panel("Errors", "1/s", Scale::Linear),
-        panel("Response time", "ms", Scale::Log),
     ];
-    for run in runs {
-        // The last second is not whole.
-        let whole = run.kept.ledger.measured.until_ns / 1_000_000_000;
-        let mut windows = run.kept.ledger.books.windows().all();
-        windows.retain(|second, _| *second < whole.max(1));
-        let curve = |of: &dyn Fn(&crate::record::books::windows::Window) -> f64| {
-            let points = windows
-                .iter()
-                .map(|(second, window)| (*second as f64, of(window)));
-            points.collect::<Vec<_>>()
-        };
-        let mut push = |at: usize, name: &str, points| {
-            panels[at].lines.push(Line {
-                name: named(runs, run, name),
-                points,
-            });
-        };
-        push(0, "samples", curve(&|window| window.count as f64));
-        push(1, "errors", curve(&|window| window.errors as f64));
-        for (name, share) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)] {
-            push(
-                2,
-                name,
-                curve(&|window| seconds(window.quantile(share)) * 1000.0),
-            );
+    // Several runs have a panel for each percentile: so a run has one colour in all of them.
+    if let [run] = runs {
+        let mut times = panel("Response time", "ms", Scale::Log);
+        times.lines.extend(TIMES.map(|(name, share)| {
+            let points = curve(run, &|window| milliseconds(window.quantile(share)));
+            named(name, points)
+        }));
+        panels.push(times);
+    } else {
+        for (name, share) in TIMES {
+            let mut times = panel(&format!("Response time, {name}"), "ms", Scale::Log);
+            let of = |run: &Run| curve(run, &|window| milliseconds(window.quantile(share)));
+            times
+                .lines
+                .extend(runs.iter().map(|run| named(&run.name, of(run))));
+            panels.push(times);
         }
     }
+    for run in runs {
+        let is_alone = runs.len() == 1;
+        let name = |alone: &str| {
+            if is_alone {
+                alone.to_owned()
+            } else {
+                run.name.clone()
+            }
+        };
+        panels[0].lines.push(named(
+            &name("samples"),
+            curve(run, &|window| real(window.count)),
+        ));
+        panels[1].lines.push(named(
+            &name("errors"),
+            curve(run, &|window| real(window.errors)),
+        ));
+    }
+    levels(runs, &mut panels);
     let chart = TimeChart {
         title: title(runs),
         panels,
-        markers: Vec::new(),
+        markers: markers(runs),
         bands: warm_up(runs),
     };
     chart.svg()
+}
+
+fn named(name: &str, points: Vec<(f64, f64)>) -> Line {
+    Line {
+        name: name.to_owned(),
+        points,
+    }
+}
+
+/// A figure of every whole second of a run.
+fn curve(run: &Run, of: &dyn Fn(&Window) -> f64) -> Vec<(f64, f64)> {
+    // The last second is not whole.
+    let whole = run.kept.ledger.measured.until_ns / 1_000_000_000;
+    let windows = run.kept.ledger.books.windows().all();
+    let whole = windows.iter().filter(|(second, _)| **second < whole.max(1));
+    whole
+        .map(|(second, window)| (real(*second), of(window)))
+        .collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and seconds of a run")]
+fn real(count: u64) -> f64 {
+    count as f64
+}
+
+fn milliseconds(ns: Nanos) -> f64 {
+    seconds(ns) * 1000.0
+}
+
+/// The thresholds of the plans, in the panels of what they are about.
+fn levels(runs: &[Run], panels: &mut [Panel]) {
+    let planned = |run: &Run| {
+        let texts = run
+            .kept
+            .plan
+            .get("thresholds")
+            .and_then(toml::Value::as_array);
+        let texts = texts.into_iter().flatten().filter_map(toml::Value::as_str);
+        texts.map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    let all: BTreeSet<String> = runs.iter().flat_map(planned).collect();
+    for text in all {
+        // One that cannot be read was told before its run.
+        let place = text
+            .parse::<Threshold>()
+            .ok()
+            .and_then(|threshold| threshold.level());
+        let (at, panels) = match place {
+            Some(threshold::Level::Rate(rate)) => (rate, &mut panels[..1]),
+            Some(threshold::Level::Response(time)) => (time * 1000.0, &mut panels[2..]),
+            None => continue,
+        };
+        for panel in panels {
+            let name = text.clone();
+            panel.levels.push(Level { at, name });
+        }
+    }
+}
+
+/// When runs were told to end, and by what.
+fn markers(runs: &[Run]) -> Vec<Marker> {
+    let notes = runs
+        .iter()
+        .flat_map(|run| run.kept.told.iter().map(move |note| (run, note)));
+    let marker = |(run, note): (&Run, &Told)| Marker {
+        at: note.at,
+        name: if runs.len() > 1 {
+            format!("{}: {}", run.name, note.note)
+        } else {
+            note.note.clone()
+        },
+    };
+    notes.map(marker).collect()
 }
 
 fn panel(title: &str, unit: &str, scale: Scale) -> Panel {
@@ -160,6 +275,7 @@ fn panel(title: &str, unit: &str, scale: Scale) -> Panel {
         unit: unit.to_owned(),
         scale,
         lines: Vec::new(),
+        levels: Vec::new(),
     }
 }
 
@@ -174,7 +290,7 @@ fn latency(runs: &[Run]) -> String {
             let points = shares(response.count()).into_iter();
             let points = points.map(|share| (share, seconds(response.quantile(share)) * 1000.0));
             lines.push(Line {
-                name: named(runs, run, &step.name),
+                name: name_of(runs, run, &step.name),
                 points: points.collect(),
             });
         }
@@ -212,7 +328,7 @@ fn resources(runs: &[Run], wanted: &[String]) -> String {
     let chart = TimeChart {
         title: title(runs),
         panels,
-        markers: Vec::new(),
+        markers: markers(runs),
         bands: warm_up(runs),
     };
     chart.svg()

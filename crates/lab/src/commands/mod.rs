@@ -17,11 +17,12 @@ use crate::compare::judge::grammar::Unclear;
 use crate::compare::judge::threshold::{self, Threshold};
 use crate::compare::judge::{NOT_KEPT, exit_code};
 use crate::compare::order::{Side, interleaved};
-use crate::compare::{self, CompareError, Comparison, Options, Summary, Unreadable};
+use crate::compare::{self, CompareError, Comparison, Options};
 use crate::plan::Overrides;
 use crate::play::{self, PlayError, Played, Request};
 use crate::record::control::{self, StopError};
 use crate::record::kept::{Kept, KeptError};
+use crate::record::summary::{Summary, Unreadable};
 use crate::report::kept::{self, Form, ReportError};
 use crate::report::table;
 

@@ -6,9 +6,9 @@ use rand_chacha::ChaCha8Rng;
 
 use super::gather::gather;
 use super::order::{Side, interleaved};
-use super::summary::{Row, Summary, Times};
 use super::verdict::{Rule, Samples, Verdict, decide};
 use super::{Options, REPEATS, float};
+use crate::record::summary::{Row, Summary, Times};
 
 /// The bars speak of 200 pairs. Where a rate near its limit is to be told from one above it, there are
 /// five times as many.
@@ -122,10 +122,10 @@ fn row(step: usize, [mean, p50, p99]: [f64; 3]) -> Row {
     Row {
         step: format!("users/login/{step}"),
         count: 10_000,
-        per_second: Some(1.0 / mean),
+        per_second: 1.0 / mean,
         response: Times {
-            p50: Some(p50),
-            p99: Some(p99),
+            p50,
+            p99,
             ..Times::default()
         },
         ..Row::default()

@@ -4,8 +4,8 @@
 use super::Options;
 use super::figure::Unit;
 use super::metric::Better;
-use super::summary::{Row, Summary};
 use super::verdict::Samples;
+use crate::record::summary::{Row, Summary};
 
 /// One figure of one step in every run that has it.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ fn resources(a: &[Summary], b: &[Summary]) -> Vec<Measured> {
         let mut resources = summary.resources.iter();
         resources
             .find(|resource| resource.series == series)
-            .and_then(|resource| resource.mean)
+            .map(|resource| resource.mean)
             .filter(|mean| mean.is_finite())
     };
     let values = |side: &[Summary], series: &str| {
@@ -91,10 +91,15 @@ pub(super) fn notes(a: &[Summary], b: &[Summary]) -> Vec<String> {
     plans.sort_unstable();
     plans.dedup();
     if plans.len() > 1 {
-        notes.push(format!(
-            "the runs are of different plans ({}), so the plans differ as well as the targets",
-            plans.join(", ")
-        ));
+        let plans = plans.join(", ");
+        let mut targets = a.iter().chain(b).map(|run| &run.target);
+        let first = targets.next();
+        let more = if targets.any(|target| Some(target) != first) {
+            "so the plans differ as well as the targets"
+        } else {
+            "all against one target: what differs may be the plans' doing"
+        };
+        notes.push(format!("the runs are of different plans ({plans}), {more}"));
     }
     for (name, side) in [("A", a), ("B", b)] {
         if side.iter().any(|run| run.target != side[0].target) {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::figure::Unit;
-use super::summary::{Row, Times};
+use crate::record::summary::{Row, Times};
 
 /// A figure of one row of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(crate) enum Clock {
     Response,
     /// From the actual start: what the target did.
     Service,
+    /// From the intended start to the actual one: how late calls were sent.
+    Late,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,10 +76,10 @@ impl Metric {
     /// None where the row has no such figure.
     pub(crate) fn of(self, row: &Row) -> Option<f64> {
         match self {
-            Self::Rate => row.per_second,
+            Self::Rate => Some(row.per_second),
             Self::Errors => share(row.errors, row.count),
             Self::Dropped => share(row.dropped, row.count + row.dropped),
-            Self::Time(clock, statistic) => statistic.of(clock.of(row)),
+            Self::Time(clock, statistic) => statistic.of(clock.of(row)?),
         }
         .filter(|value| value.is_finite())
     }
@@ -99,11 +101,22 @@ impl Metric {
 }
 
 impl Clock {
-    pub(crate) fn of(self, row: &Row) -> &Times {
+    pub(crate) fn of(self, row: &Row) -> Option<&Times> {
         match self {
-            Self::Response => &row.response,
-            Self::Service => &row.service,
+            Self::Response => Some(&row.response),
+            Self::Service => Some(&row.service),
+            Self::Late => row.late.as_ref(),
         }
+    }
+
+    /// Its name in metrics and thresholds.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "response" => Self::Response,
+            "service" => Self::Service,
+            "late" => Self::Late,
+            _ => return None,
+        })
     }
 }
 
@@ -111,7 +124,7 @@ impl Statistic {
     /// None where no answer was timed: that is written as zero, which no answer takes, and must not
     /// pass for a very good time.
     pub(crate) fn of(self, times: &Times) -> Option<f64> {
-        match self {
+        let time = match self {
             Self::Mean => times.mean,
             Self::P50 => times.p50,
             Self::P75 => times.p75,
@@ -120,8 +133,8 @@ impl Statistic {
             Self::P99 => times.p99,
             Self::P999 => times.p99_9,
             Self::Max => times.max,
-        }
-        .filter(|time| *time > 0.0)
+        };
+        (time > 0.0).then_some(time)
     }
 
     pub(crate) fn parse(name: &str) -> Option<Self> {
@@ -145,6 +158,7 @@ impl fmt::Display for Metric {
             Self::Dropped => out.write_str("dropped"),
             Self::Time(Clock::Response, statistic) => write!(out, "{statistic}"),
             Self::Time(Clock::Service, statistic) => write!(out, "service {statistic}"),
+            Self::Time(Clock::Late, statistic) => write!(out, "late {statistic}"),
         }
     }
 }
@@ -152,7 +166,7 @@ impl fmt::Display for Metric {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no figure of a run; take rate, errors, dropped, mean, p50, p75, p90, p95, p99, p99.9 or max, and put \
-     'service ' before a time for the time from the actual start"
+     'service ' before a time for the time from the actual start, 'late ' for how late starts were"
 )]
 pub(crate) struct UnknownMetric(String);
 
@@ -167,9 +181,11 @@ impl FromStr for Metric {
             _ => {}
         }
         let (clock, name) = match text.split_once(' ') {
-            Some(("service", name)) => (Clock::Service, name),
-            Some(("response", name)) => (Clock::Response, name),
-            _ => (Clock::Response, text),
+            Some((clock, name)) => match Clock::parse(clock) {
+                Some(clock) => (clock, name),
+                None => return Err(UnknownMetric(text.to_owned())),
+            },
+            None => (Clock::Response, text),
         };
         let statistic = Statistic::parse(name.trim());
         statistic
@@ -191,7 +207,8 @@ mod tests {
         let mut all = USUAL.to_vec();
         for (_, statistic) in STATISTICS {
             all.extend(
-                [Clock::Response, Clock::Service].map(|clock| Metric::Time(clock, statistic)),
+                [Clock::Response, Clock::Service, Clock::Late]
+                    .map(|clock| Metric::Time(clock, statistic)),
             );
         }
         for metric in all {
@@ -206,12 +223,7 @@ mod tests {
     #[test]
     fn step_without_samples_has_no_times_and_no_share_of_errors() {
         let none = Row {
-            response: Times {
-                p50: Some(0.0),
-                ..Times::default()
-            },
             dropped: 4,
-            per_second: Some(0.0),
             ..Row::default()
         };
         let figures = USUAL.map(|metric| metric.of(&none));

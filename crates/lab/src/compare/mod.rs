@@ -9,8 +9,8 @@ pub(crate) mod judge;
 mod markdown;
 pub(crate) mod metric;
 pub(crate) mod order;
+mod plans;
 mod statistics;
-mod summary;
 mod table;
 mod text;
 mod verdict;
@@ -20,12 +20,14 @@ use std::path::PathBuf;
 use figure::Unit;
 use gather::{Measured, gather};
 use metric::{Better, Metric, USUAL};
+use plans::BadPlan;
 use statistics::bootstrap::{Interval, ratio_interval};
 use statistics::ranks;
 pub(crate) use statistics::ranks::repeats_needed;
-pub(crate) use summary::{Summary, Unreadable};
 pub(crate) use verdict::Verdict;
 use verdict::{Decision, Rule, Samples};
+
+use crate::record::summary::{Summary, Unreadable};
 
 /// How many repeats of each side `ab` makes unless told otherwise: with ten, 4,618 rows may be tested
 /// at once, and a difference of 5 % shows through runs that vary by 1.5 %.
@@ -57,6 +59,8 @@ impl Default for Options {
 pub(crate) enum CompareError {
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
+    #[error(transparent)]
+    Plan(#[from] BadPlan),
     #[error("side {0} has no runs; give the directories of its runs: compare A… -- B…")]
     NoRuns(&'static str),
     #[error("{} is given twice; a run counts once", .0.display())]
@@ -141,7 +145,16 @@ pub(crate) fn compare(
         let summaries = runs.iter().map(|run| Summary::read(run));
         summaries.collect::<Result<Vec<_>, _>>()
     };
-    compare_summaries(&read(a)?, &read(b)?, options)
+    let (a_runs, b_runs) = (read(a)?, read(b)?);
+    let mut comparison = compare_summaries(&a_runs, &b_runs, options)?;
+    let tables = a.iter().chain(b).map(|run| plans::read(run));
+    let tables = tables.collect::<Result<Vec<_>, _>>()?;
+    let runs = a_runs.iter().chain(&b_runs).zip(&tables);
+    let plans: Vec<_> = runs
+        .filter_map(|(run, plan)| Some((run.plan.as_str(), plan.as_ref()?)))
+        .collect();
+    comparison.notes.extend(plans::notes(&plans));
+    Ok(comparison)
 }
 
 /// The same for runs that were read before.

@@ -164,6 +164,23 @@ fn odd_runs_are_noted() {
 }
 
 #[test]
+fn targets_are_only_said_to_differ_where_they_do() {
+    let (mut a, mut b) = sides();
+    let note = |a: &[Summary], b: &[Summary]| {
+        let notes = compare_summaries(a, b, &Options::default()).unwrap().notes;
+        let mut notes = notes.into_iter();
+        notes.find(|note| note.contains("different plans")).unwrap()
+    };
+    a[0].plan = "other".to_owned();
+    assert!(note(&a, &b).ends_with("so the plans differ as well as the targets"));
+    for run in a.iter_mut().chain(&mut b) {
+        run.target = "t".to_owned();
+    }
+    let said = note(&a, &b);
+    assert!(said.contains("all against one target"), "{said}");
+}
+
+#[test]
 fn errors_get_a_row_as_soon_as_there_are_any() {
     let (a, mut b) = sides();
     b[1].rows[0].errors = 10;

@@ -7,7 +7,6 @@ use regex_lite::Regex;
 use serde_json::Value;
 use url::Url;
 
-use super::html::Form;
 use super::seen::Seen;
 use super::tables::ExtractTable;
 
@@ -130,8 +129,14 @@ impl Place {
             Self::Cookie(name) => cookie(seen, name),
             Self::Redirect(name) => parameter(&location(seen)?, name),
             Self::Location => location(seen).map(String::from),
-            Self::Field { form, name } => field(&fitting(seen, form.as_deref()), name),
-            Self::Action { form } => action(seen, form.as_deref()),
+            Self::Field { form, name } => {
+                let value = seen.forms().value(form.as_deref(), name);
+                value.map(str::to_owned)
+            }
+            Self::Action { form } => {
+                let action = seen.forms().action(form.as_deref(), &seen.reply.url);
+                action.map(String::from)
+            }
         }
     }
 }
@@ -165,28 +170,6 @@ fn parameter(url: &Url, name: &str) -> Option<String> {
     let mut pairs = parts.flat_map(|part| form_urlencoded::parse(part.as_bytes()));
     let (_, value) = pairs.find(|(found, _)| found == name)?;
     Some(value.into_owned())
-}
-
-/// The forms that a name, if there is one, fits.
-fn fitting<'a>(seen: &'a Seen<'_>, wanted: Option<&str>) -> Vec<&'a Form> {
-    let forms = seen.forms().iter();
-    let is_wanted = |form: &&Form| {
-        wanted.is_none_or(|w| form.names.iter().any(|name| name.as_deref() == Some(w)))
-    };
-    forms.filter(is_wanted).collect()
-}
-
-fn field(forms: &[&Form], name: &str) -> Option<String> {
-    let mut fields = forms.iter().flat_map(|form| &form.fields);
-    let (_, value) = fields.find(|(found, _)| found == name)?;
-    Some(value.clone())
-}
-
-fn action(seen: &Seen<'_>, form: Option<&str>) -> Option<String> {
-    let forms = fitting(seen, form);
-    // A form without an action is sent to where the page came from.
-    let reference = forms.first()?.action.as_deref().unwrap_or("");
-    seen.reply.url.join(reference).ok().map(String::from)
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 
 mod check;
 mod extract;
-mod html;
 mod manual;
 pub(crate) mod mix;
 pub(crate) mod model;
@@ -129,7 +128,8 @@ mod tests {
     fn assert_parameters(plan: &Plan) {
         for flow in plan.populations.iter().flat_map(|p| &p.flows) {
             if let model::FlowKind::BuiltIn { flow, with } = &flow.kind {
-                let parameters = crate::scenario::parameters::Parameters::parse(flow, with.table());
+                let parameters =
+                    crate::scenario::parameters::Parameters::parse(flow, &with.table());
                 parameters.unwrap_or_else(|fault| panic!("{}: {fault}", plan.name));
             }
         }

@@ -108,6 +108,30 @@ pub(super) fn apply<'a>(
     problems
 }
 
+/// A list or a table, if the text is one. Everything in it stands at the place of the argument.
+fn compound<'a>(text: &'a str, span: &Range<usize>) -> Option<DeValue<'a>> {
+    match DeValue::parse(text).map(Spanned::into_inner) {
+        Ok(value @ (DeValue::Array(_) | DeValue::Table(_))) => Some(moved(value, span)),
+        _ => None,
+    }
+}
+
+/// The value with all that is in it at one place.
+fn moved<'a>(value: DeValue<'a>, span: &Range<usize>) -> DeValue<'a> {
+    let place =
+        |value: Spanned<DeValue<'a>>| Spanned::new(span.clone(), moved(value.into_inner(), span));
+    match value {
+        DeValue::Array(list) => DeValue::Array(list.into_iter().map(place).collect()),
+        DeValue::Table(table) => {
+            let entries = table.into_iter();
+            let entries = entries
+                .map(|(key, value)| (Spanned::new(span.clone(), key.into_inner()), place(value)));
+            DeValue::Table(entries.collect())
+        }
+        other => other,
+    }
+}
+
 /// A number or a truth value if the text is one, and else the text.
 fn number(text: &str) -> DeValue<'_> {
     match DeValue::parse(text).map(Spanned::into_inner) {
@@ -242,7 +266,8 @@ fn set<'a>(
             }
             let options = TABLES[0].options.iter().map(|spec| spec.name);
             if path.len() == 1 && options.clone().any(|option| option == *variable) {
-                insert(root, variable, span, number(value));
+                let value = compound(value, span).unwrap_or_else(|| number(value));
+                insert(root, variable, span, value);
                 return Ok(());
             }
             let known = names.iter().map(String::as_str).chain(options);
@@ -251,7 +276,8 @@ fn set<'a>(
         [way @ .., option] => {
             let table = walk(root, way)?;
             let is_text = matches!(find(table, option), Some(DeValue::String(_)));
-            let value = if is_text { text } else { number(value) };
+            let simple = || if is_text { text } else { number(value) };
+            let value = compound(value, span).unwrap_or_else(simple);
             insert(table, option, span, value);
             Ok(())
         }

@@ -6,14 +6,14 @@ use std::cell::OnceCell;
 
 use serde_json::Value;
 
-use super::html::{self, Form};
 use crate::call::Reply;
+use crate::page::form::{self, Forms};
 
 pub(super) struct Seen<'a> {
     pub(super) reply: &'a Reply,
     text: OnceCell<Cow<'a, str>>,
     json: OnceCell<Option<Value>>,
-    forms: OnceCell<Vec<Form>>,
+    forms: OnceCell<Forms>,
 }
 
 impl<'a> Seen<'a> {
@@ -37,7 +37,7 @@ impl<'a> Seen<'a> {
         self.json.get_or_init(read).as_ref()?.pointer(pointer)
     }
 
-    pub(super) fn forms(&self) -> &[Form] {
-        self.forms.get_or_init(|| html::forms(self.text()))
+    pub(super) fn forms(&self) -> &Forms {
+        self.forms.get_or_init(|| form::forms(self.text()))
     }
 }

@@ -1,5 +1,8 @@
-//! Texts with placeholders, `${name}`: parsed once, filled for every call. It must not know what the
-//! texts are for.
+//! Texts with placeholders, `${name}`: parsed once, filled for every call. Plans and the files of targets
+//! are written in them. It must not know what the texts are for.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use rand::{Rng, RngExt as _};
 
@@ -22,7 +25,7 @@ enum Part {
 
 /// What `${random:…}` makes.
 #[derive(Clone, Debug, PartialEq)]
-enum Random {
+pub(crate) enum Random {
     /// Both ends included.
     Integer(i64, i64),
     Hex(usize),
@@ -84,6 +87,34 @@ impl Template {
         })
     }
 
+    /// `${name}`
+    pub(crate) fn variable(name: &str) -> Self {
+        Self {
+            parts: vec![Part::Value(name.to_owned())],
+        }
+    }
+
+    /// What it leaves to chance.
+    pub(crate) fn randoms(&self) -> impl Iterator<Item = &Random> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Random(random) => Some(random),
+            _ => None,
+        })
+    }
+
+    /// The same with other templates in place of some names.
+    pub(crate) fn with(&self, known: &BTreeMap<String, Self>) -> Self {
+        let parts = self.parts.iter().flat_map(|part| match part {
+            Part::Value(name) => known
+                .get(name)
+                .map_or_else(|| vec![part.clone()], |template| template.parts.clone()),
+            _ => vec![part.clone()],
+        });
+        Self {
+            parts: parts.collect(),
+        }
+    }
+
     /// The text, if nothing in it is to be filled.
     pub(crate) fn constant(&self) -> Option<&str> {
         match self.parts.as_slice() {
@@ -110,8 +141,32 @@ impl Template {
         Ok(text)
     }
 
-    /// The text as the plan has it.
-    pub(super) fn shown(&self) -> String {
+    /// The text with values that are found by their names; what is left to chance was drawn before, and
+    /// is found as `random:…`.
+    pub(crate) fn look_up<'a>(
+        &'a self,
+        find: impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<Cow<'a, str>, Wrong> {
+        let value = |part: &'a Part| match part {
+            Part::Text(text) => Ok(text.as_str()),
+            Part::Value(name) => find(name).ok_or_else(|| no_value(name)),
+            Part::Random(random) => {
+                let name = random.name();
+                find(&name).ok_or_else(|| no_value(&name))
+            }
+        };
+        match self.parts.as_slice() {
+            [] => Ok(Cow::Borrowed("")),
+            [part] => value(part).map(Cow::Borrowed),
+            parts => {
+                let text = parts.iter().map(value).collect::<Result<String, Wrong>>();
+                text.map(Cow::Owned)
+            }
+        }
+    }
+
+    /// The text as it is written.
+    pub(crate) fn shown(&self) -> String {
         self.map_literals(|literal| literal.replace("${", "$${"))
     }
 
@@ -177,13 +232,21 @@ impl Random {
         words.next().is_none().then_some(parsed)
     }
 
-    fn name(&self) -> String {
+    /// What stands between the braces.
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Integer(low, high) => format!("random:int:{low}:{high}"),
             Self::Hex(digits) => format!("random:hex:{digits}"),
             Self::Uuid => "random:uuid".to_owned(),
             Self::Word => "random:word".to_owned(),
         }
+    }
+
+    /// What it makes this time.
+    pub(crate) fn draw(&self, random: &mut impl Rng) -> String {
+        let mut text = String::new();
+        self.append(&mut text, random);
+        text
     }
 
     fn append(&self, text: &mut String, random: &mut impl Rng) {
@@ -289,6 +352,42 @@ mod tests {
         let wrong = wrong.unwrap_err();
         assert_eq!(wrong.check, "variable");
         assert!(wrong.detail.contains("${b}"), "{wrong}");
+    }
+
+    #[test]
+    fn values_are_looked_up_and_borrowed_where_they_stand_alone() {
+        let find = |name: &str| match name {
+            "a" => Some("1"),
+            "random:uuid" => Some("drawn"),
+            _ => None,
+        };
+        for (text, expected, borrowed) in [
+            ("", "", true),
+            ("plain", "plain", true),
+            ("${a}", "1", true),
+            ("x-${a}-${random:uuid}", "x-1-drawn", false),
+        ] {
+            let template = Template::parse(text).unwrap();
+            let found = template.look_up(|name| find(name)).unwrap();
+            assert_eq!(found, expected);
+            assert_eq!(matches!(found, Cow::Borrowed(_)), borrowed, "{text}");
+        }
+        let missing = Template::parse("${nobody}").unwrap();
+        assert_eq!(
+            missing.look_up(|name| find(name)).unwrap_err().check,
+            "variable"
+        );
+    }
+
+    #[test]
+    fn names_give_way_to_templates_and_nothing_is_read_twice() {
+        let template = |text| Template::parse(text).unwrap();
+        let known = BTreeMap::from([
+            ("a".to_owned(), template("<${b}>")),
+            ("c".to_owned(), template("$${b}")),
+        ]);
+        let with = template("${a}${c}${d}").with(&known);
+        assert_eq!(with.shown(), "<${b}>$${b}${d}");
     }
 
     #[test]

@@ -73,62 +73,37 @@ impl Tree {
     }
 }
 
-/// The parameters of a built-in flow. Such a flow knows names only, so every text with placeholders
-/// becomes `${with.0}`, `${with.1}` and so on, and these are variables of its user.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct With {
-    table: toml::Table,
-    texts: Vec<(String, Template)>,
+impl From<&Tree> for toml::Value {
+    /// As it is written.
+    fn from(tree: &Tree) -> Self {
+        match tree {
+            Tree::Text(template) => template.shown().into(),
+            Tree::Other(other) => other.clone(),
+            Tree::List(list) => Self::Array(list.iter().map(Self::from).collect()),
+            Tree::Table(table) => {
+                let entries = table.iter().map(|(k, v)| (k.clone(), Self::from(v)));
+                Self::Table(entries.collect())
+            }
+        }
+    }
 }
 
+/// The parameters of a built-in flow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct With(pub(super) BTreeMap<String, Tree>);
+
 impl With {
-    pub(super) fn new(tree: &BTreeMap<String, Tree>) -> Self {
-        let mut with = Self::default();
-        let entries = tree.iter();
-        let table = entries.map(|(k, v)| (k.clone(), with.place(v))).collect();
-        Self { table, ..with }
-    }
-
-    fn place(&mut self, tree: &Tree) -> toml::Value {
-        match tree {
-            Tree::Text(template) => self.place_text(template).into(),
-            Tree::Other(other) => other.clone(),
-            Tree::List(list) => {
-                let elements = list.iter().map(|element| self.place(element));
-                toml::Value::Array(elements.collect())
-            }
-            Tree::Table(table) => {
-                let entries = table.iter().map(|(k, v)| (k.clone(), self.place(v)));
-                toml::Value::Table(entries.collect())
-            }
-        }
-    }
-
-    fn place_text(&mut self, template: &Template) -> String {
-        if let Some(text) = template.constant() {
-            return text.to_owned();
-        }
-        let name = format!("with.{}", self.texts.len());
-        let text = format!("${{{name}}}");
-        self.texts.push((name, template.clone()));
-        text
-    }
-
-    /// The parameters, the same for all users and passes.
-    pub(crate) fn table(&self) -> &toml::Table {
-        &self.table
-    }
-
-    /// The variables that the parameters name, for the next pass of a user.
-    pub(crate) fn fill(&self, user: &mut User) -> Result<Vec<(String, String)>, Wrong> {
-        let texts = self.texts.iter();
-        let filled = texts.map(|(name, template)| Ok((name.clone(), template.fill(user)?)));
-        filled.collect()
+    /// As they are written.
+    pub(crate) fn table(&self) -> toml::Table {
+        let entries = self.0.iter();
+        entries
+            .map(|(k, v)| (k.clone(), toml::Value::from(v)))
+            .collect()
     }
 
     /// The names that must have a value when a pass begins.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.texts.iter().flat_map(|(_, template)| template.names())
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.values().flat_map(Tree::names)
     }
 }
 
@@ -158,22 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn parameters_name_what_is_filled_for_every_pass() {
-        let table = "a = 'x${x}'\nb = 'fixed'\nlist = ['${x}', 5]\nz = { deep = '${x}${x}' }";
-        let with = With::new(&toml::from_str(table).unwrap());
-        let named =
-            "a = '${with.0}'\nb = 'fixed'\nlist = ['${with.1}', 5]\nz = { deep = '${with.2}' }";
-        assert_eq!(with.table(), &toml::from_str(named).unwrap());
-        let mut user = User::new(0, 0, 0, Arc::default());
-        assert_eq!(with.fill(&mut user).unwrap_err().check, "variable");
-        user.set("x", "1".to_owned());
-        let filled = with.fill(&mut user).unwrap();
-        let expected = [("with.0", "x1"), ("with.1", "1"), ("with.2", "11")];
-        assert_eq!(
-            filled,
-            expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
-        );
-        assert_eq!(with.names().collect::<Vec<_>>(), ["x"; 4]);
+    fn parameters_stay_as_they_are_written_and_say_what_they_need() {
+        let text = "a = 'x${x}'\nb = '$${x}'\nlist = ['${y}', 5]\nz = { deep = '${random:uuid}' }";
+        let with = With(toml::from_str(text).unwrap());
+        assert_eq!(with.table(), toml::from_str(text).unwrap());
+        assert_eq!(with.names().collect::<Vec<_>>(), ["x", "y"]);
     }
 
     #[test]

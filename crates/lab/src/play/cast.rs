@@ -10,16 +10,12 @@ use crate::feed::{Feeds, Need};
 use crate::plan::Reuse;
 use crate::plan::model::{FlowKind, FlowPlan, Load, Plan, Population};
 use crate::plan::steps::Step as PlanStep;
-use crate::plan::tree::With;
 use crate::plan::user::Values;
 use crate::play::pass::Numbers;
 use crate::record::names::{Step, Unit};
 use crate::scenario::Scenario;
 use crate::scenario::parameters::BadScenario;
 use crate::scenario::target::Target;
-
-/// Built-in flows whose answers hold no new token.
-const WITHOUT_TOKENS: [&str; 3] = ["clients", "discovery", "jwks"];
 
 /// What all generators play.
 pub(crate) struct Cast {
@@ -58,7 +54,7 @@ pub(crate) struct Act {
 
 pub(crate) enum Script {
     Steps(Arc<[PlanStep]>),
-    BuiltIn { scenario: Box<Scenario>, with: With },
+    BuiltIn(Box<Scenario>),
 }
 
 impl Cast {
@@ -92,10 +88,17 @@ pub(crate) struct BadFlow {
     pub(crate) why: BadScenario,
 }
 
+/// What flows are given from outside: a target, and the values that all users share.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub(crate) target: &'a Target,
+    pub(crate) values: &'a Values,
+}
+
 /// The scripts of the plan's populations, and the names of everything that is booked.
 pub(crate) fn roles(
     plan: &Plan,
-    target: &Target,
+    given: Given<'_>,
     feeds: &Feeds,
 ) -> Result<(Vec<Role>, Vec<Step>), BadFlow> {
     let mut steps = Vec::new();
@@ -103,7 +106,7 @@ pub(crate) fn roles(
     for population in &plan.populations {
         let mut acts = Vec::new();
         for flow in &population.flows {
-            acts.push(act(&population.name, flow, target, &mut steps)?);
+            acts.push(act(&population.name, flow, given, &mut steps)?);
         }
         roles.push(Role {
             drops: acts.first().map_or(u16::MAX, |act| act.numbers.whole),
@@ -122,14 +125,14 @@ pub(crate) fn roles(
 fn act(
     population: &str,
     flow: &FlowPlan,
-    target: &Target,
+    given: Given<'_>,
     steps: &mut Vec<Step>,
 ) -> Result<Act, BadFlow> {
-    let issues = match &flow.kind {
-        FlowKind::BuiltIn { flow, .. } => !WITHOUT_TOKENS.contains(&flow.as_str()),
-        FlowKind::Steps(_) => false,
+    let (script, names) = script(flow, given)?;
+    let issues = match &script {
+        Script::BuiltIn(scenario) => scenario.issues(),
+        Script::Steps(_) => false,
     };
-    let (script, names) = script(flow, target)?;
     let whole = format!("{population}/{}", flow.name);
     let number = |steps: &Vec<Step>| u16::try_from(steps.len()).unwrap_or(u16::MAX);
     let numbers = Numbers {
@@ -154,23 +157,23 @@ fn act(
 }
 
 /// What a flow does, and the names of its steps.
-pub(crate) fn script(flow: &FlowPlan, target: &Target) -> Result<(Script, Vec<String>), BadFlow> {
-    match &flow.kind {
+pub(crate) fn script(flow: &FlowPlan, given: Given<'_>) -> Result<(Script, Vec<String>), BadFlow> {
+    let (name, with) = match &flow.kind {
         FlowKind::Steps(steps) => {
             let names = steps.iter().map(|step| step.name.clone()).collect();
-            Ok((Script::Steps(Arc::clone(steps)), names))
+            return Ok((Script::Steps(Arc::clone(steps)), names));
         }
-        FlowKind::BuiltIn { flow: name, with } => {
-            let scenario = Scenario::parse(name, with.table(), target).map_err(|why| BadFlow {
-                option: flow.written.clone(),
-                why,
-            })?;
-            let names = scenario.steps().to_vec();
-            let script = Script::BuiltIn {
-                scenario: Box::new(scenario),
-                with: with.clone(),
-            };
-            Ok((script, names))
-        }
-    }
+        FlowKind::BuiltIn { flow, with } => (flow, with),
+    };
+    let refused = |why| BadFlow {
+        option: flow.written.clone(),
+        why,
+    };
+    let scenario = Scenario::parse(name, &with.table(), given.target).map_err(refused)?;
+    // What the parameters name has been checked with the plan; what they leave out has a name, too.
+    let is_known =
+        |name: &str| with.names().any(|known| known == name) || given.values.0.contains_key(name);
+    scenario.check_names(&is_known).map_err(refused)?;
+    let names = scenario.steps().to_vec();
+    Ok((Script::BuiltIn(Box::new(scenario)), names))
 }

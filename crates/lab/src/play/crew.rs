@@ -264,7 +264,12 @@ async fn stay(stage: Rc<Stage>, population: usize, number: u64) {
             return;
         }
         pass += 1;
-        let next = (stage.desk.clock.now() + person.think()).max(start + plan.pacing);
+        let patience = person.wait();
+        if patience > 0 {
+            stage.desk.scribe.borrow_mut().waited();
+        }
+        let next = stage.desk.clock.now() + person.think().max(patience);
+        let next = next.max(start + plan.pacing);
         // A pause that would outlast the user's time ends it.
         if next > stage.desk.clock.now() && !stage.desk.wait_until(next).await {
             return;

@@ -6,6 +6,7 @@ pub(crate) mod cast;
 pub(crate) mod crew;
 pub(crate) mod once;
 pub(crate) mod pass;
+mod patience;
 pub(crate) mod person;
 pub(crate) mod ready;
 pub(crate) mod scribe;
@@ -25,11 +26,11 @@ use tokio::sync::mpsc;
 use crate::clock::{Clock, Nanos, since_epoch};
 use crate::compare::judge::autostop::Stop;
 use crate::compare::judge::threshold::{self, Judgement};
-use crate::compare::{self, Unreadable};
 use crate::histogram::Unusable;
 use crate::plan::schedule::Part;
 use crate::plan::{Keep, Overrides, PlanError};
 use crate::play::board::Board;
+use crate::play::cast::Cast;
 use crate::play::crew::{Broken, Orders, Share};
 use crate::play::once::SetUpError;
 use crate::play::ready::{BadRun, Ready};
@@ -90,8 +91,6 @@ pub(crate) enum PlayError {
     Books(#[from] Unmergeable),
     #[error("the run cannot be driven: {0}")]
     Io(#[from] io::Error),
-    #[error(transparent)]
-    Unreadable(#[from] Unreadable),
     #[error("given up: told to stop")]
     Abandoned,
 }
@@ -201,6 +200,7 @@ struct Haul {
     books: Books,
     examples: BTreeMap<String, String>,
     repeated: u64,
+    waits: u64,
     until: Nanos,
     stop: Option<Stop>,
     failure: Option<String>,
@@ -225,6 +225,14 @@ impl Haul {
                 "{repeated} answers held a token that was issued before"
             ));
         }
+        if self.waits > 0 {
+            notes.push(format!(
+                "users found nobody and waited, {} ms at most, before they tried again: {} times; how \
+                 many calls failed says how patient they were, and nothing of the target",
+                patience::LONGEST / 1_000_000,
+                self.waits
+            ));
+        }
         let examples = self.examples.iter();
         notes.extend(examples.map(|(kind, text)| format!("first {kind}: {text}")));
         notes
@@ -242,6 +250,7 @@ fn kept(written: Result<Kept, RecordError>) -> Option<String> {
 
 impl Run<'_> {
     async fn play(self, mut ready: Ready, stop: &mut Signal) -> Result<Played, PlayError> {
+        let generator = watching::generator(&ready.sources);
         let watcher = Watcher::start(
             WatchOrders {
                 sources: std::mem::take(&mut ready.sources),
@@ -255,15 +264,15 @@ impl Run<'_> {
         let recorder = self.recorder(&ready)?;
         // Later than now, so that every thread is there when the schedules begin.
         let begin = self.clock.now() + START_AFTER;
-        let warm_until = begin.saturating_add(ready.plan.warmup);
-        let haul = self
-            .drive(&mut ready, begin, recorder.as_ref(), stop)
-            .await?;
+        let cast = ready.cast(begin);
+        let warm_until = cast.warm_until;
+        let haul = self.drive(&ready, cast, recorder.as_ref(), stop).await?;
         let teardown = tokio::select! {
             failed = once::tear_down(&ready) => failed,
             _ = stop.recv() => vec!["the tear-down was cut short".to_owned()],
         };
         let measured = Span {
+            begin_ns: begin,
             from_ns: warm_until.min(haul.until),
             until_ns: haul.until,
         };
@@ -283,7 +292,7 @@ impl Run<'_> {
             checks: self.checks.names(),
             measured,
         };
-        notes.extend(watching::verdict(&seen, measured, &ledger));
+        notes.extend(watching::verdict(&seen, &generator, measured, &ledger));
         notes.extend(seen.notes.iter().map(watching::note));
         let resources = watching::resources(&seen, measured, &ledger);
         let summary = Summary::of(&ledger, &self.about(&ready, resources, &notes));
@@ -291,10 +300,9 @@ impl Run<'_> {
         if let Some(why) = haul.failure {
             return Err(BadRun::Ended(why).into());
         }
-        let read = compare::Summary::read(self.directory.path())?;
         Ok(Played {
             directory: self.directory.path().to_owned(),
-            judgements: threshold::judge(&read, &ready.thresholds),
+            judgements: threshold::judge(&summary, &ready.thresholds),
             summary,
             stop: haul.stop,
             interrupted: haul.interrupted,
@@ -331,12 +339,11 @@ impl Run<'_> {
     /// Starts the generators, looks after them and adds up what they bring home.
     async fn drive(
         &self,
-        ready: &mut Ready,
-        begin: Nanos,
+        ready: &Ready,
+        cast: Cast,
         recorder: Option<&Recorder>,
         stop: &mut Signal,
     ) -> Result<Haul, PlayError> {
-        let cast = ready.cast(begin);
         let orders = Arc::new(Orders {
             cast,
             manner: ready.manner.clone(),
@@ -421,11 +428,13 @@ impl Run<'_> {
             books,
             examples,
             repeated,
+            waits,
         } = sum.ok_or(Broken::Lost)?;
         Ok(Haul {
             books,
             examples,
             repeated,
+            waits,
             until: self.clock.now(),
             stop: eye.stop,
             failure: failure.or(board.sum().failure),
@@ -460,6 +469,7 @@ fn add(sum: &mut Option<Record>, share: Share) -> Result<(), PlayError> {
     };
     sum.books.merge(&record.books)?;
     sum.repeated += record.repeated;
+    sum.waits += record.waits;
     for (kind, text) in record.examples {
         sum.examples.entry(kind).or_insert(text);
     }

@@ -1,6 +1,7 @@
 //! What is gone through once: the questions to the target, the plan's set-up and its tear-down. Nothing
 //! of it is booked. It must not drive load.
 
+use std::fmt;
 use std::sync::Arc;
 
 use url::Url;
@@ -11,33 +12,57 @@ use crate::plan::model::{FlowPlan, Plan};
 use crate::plan::steps::Pass as StepPass;
 use crate::plan::user::{User, Values};
 use crate::play::PlayError;
-use crate::play::cast::{self, Script};
+use crate::play::cast::{self, Given, Script};
 use crate::play::ready::Ready;
 use crate::scenario::target::Target;
 use crate::scenario::target::set_up::SetUp;
 use crate::scenario::user::UserState;
-use crate::wire::Failure;
 use crate::wire::session::{Exchange, Manner, Session};
+use crate::wire::{self, Failure};
 
 /// Answers of set-up may be large: a page of clients, a key set.
 const KEPT: usize = 16 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SetUpError {
-    #[error("{flow}, step {step}: {wrong}")]
-    Wrong {
-        flow: String,
-        step: String,
-        wrong: Wrong,
-    },
-    #[error("{flow}, step {step}: {}: {}", .failure.kind, .failure.detail)]
-    Failed {
-        flow: String,
-        step: String,
-        failure: Failure,
-    },
-    #[error("{flow}, step {step}: no complete answer in time")]
-    Timeout { flow: String, step: String },
+    #[error("{0}: {1}")]
+    Wrong(Place, Wrong),
+    #[error("{flow}, step {step}: {kind}: {detail}", flow = .0.flow, step = .0.step, kind = .1.kind, detail = .1.detail)]
+    Failed(Place, Failure),
+    #[error("{0}: no complete answer in time")]
+    Timeout(Place),
+}
+
+/// What was being done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    flow: String,
+    step: String,
+    /// The call that went out last; empty before the first.
+    call: String,
+}
+
+impl Place {
+    /// Before the first call of a flow.
+    fn of(flow: &str) -> Self {
+        Self {
+            flow: flow.to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.flow)?;
+        if !self.step.is_empty() {
+            write!(out, ", step {}", self.step)?;
+        }
+        if !self.call.is_empty() {
+            write!(out, " ({})", self.call)?;
+        }
+        Ok(())
+    }
 }
 
 /// Somebody who goes through flows outside the load.
@@ -72,31 +97,22 @@ impl Hand {
         names: &[String],
     ) -> Result<(), SetUpError> {
         let mut reply: Option<Reply> = None;
-        let mut last = String::new();
+        let mut place = Place::of(name);
         loop {
             let next = flow
                 .advance(reply.as_ref())
-                .map_err(|wrong| SetUpError::Wrong {
-                    flow: name.to_owned(),
-                    step: last.clone(),
-                    wrong,
-                })?;
+                .map_err(|wrong| SetUpError::Wrong(place.clone(), wrong))?;
             let Next::Send { step, call } = next else {
                 return Ok(());
             };
-            last = names.get(step).cloned().unwrap_or_default();
+            place.step = names.get(step).cloned().unwrap_or_default();
+            place.call = format!("{} {}", call.method, wire::place(&call.url));
             let exchange = self.session.exchange(call, Some(KEPT), self.clock.now());
             let limit = std::time::Duration::from_nanos(self.timeout);
             let answered = tokio::time::timeout(limit, exchange).await;
-            let answered = answered.map_err(|_| SetUpError::Timeout {
-                flow: name.to_owned(),
-                step: last.clone(),
-            })?;
-            let (_, answer) = answered.map_err(|failure| SetUpError::Failed {
-                flow: name.to_owned(),
-                step: last.clone(),
-                failure,
-            })?;
+            let answered = answered.map_err(|_| SetUpError::Timeout(place.clone()))?;
+            let (_, answer) =
+                answered.map_err(|failure| SetUpError::Failed(place.clone(), failure))?;
             reply = Some(answer);
         }
     }
@@ -127,7 +143,11 @@ pub(crate) async fn set_up(
     let mut values = values;
     for flow in &plan.setup {
         let user = User::new(plan.seed, u64::MAX, 0, Arc::clone(&values));
-        let user = perform(&mut hand, flow, target, base, user).await?;
+        let given = Given {
+            target,
+            values: &values,
+        };
+        let user = perform(&mut hand, flow, given, base, user).await?;
         let mut known = Values::clone(&values);
         for name in flow.kind.extracts() {
             if let Some(value) = user.get(name) {
@@ -145,7 +165,11 @@ pub(crate) async fn tear_down(ready: &Ready) -> Vec<String> {
     let mut failed = Vec::new();
     for flow in &ready.plan.teardown {
         let user = User::new(ready.plan.seed, u64::MAX, 1, Arc::clone(&ready.values));
-        let done = perform(&mut hand, flow, &ready.target, &ready.base, user).await;
+        let given = Given {
+            target: &ready.target,
+            values: &ready.values,
+        };
+        let done = perform(&mut hand, flow, given, &ready.base, user).await;
         failed.extend(done.err().map(|error| format!("tear-down: {error}")));
     }
     failed
@@ -155,17 +179,16 @@ pub(crate) async fn tear_down(ready: &Ready) -> Vec<String> {
 async fn perform(
     hand: &mut Hand,
     flow: &FlowPlan,
-    target: &Target,
+    given: Given<'_>,
     base: &Arc<Url>,
     mut user: User,
 ) -> Result<User, PlayError> {
-    let (script, names) = cast::script(flow, target).map_err(|bad| SetUpError::Wrong {
-        flow: flow.name.clone(),
-        step: String::new(),
-        wrong: Wrong {
+    let refused = |wrong| SetUpError::Wrong(Place::of(&flow.name), wrong);
+    let (script, names) = cast::script(flow, given).map_err(|bad| {
+        refused(Wrong {
             check: "flow",
             detail: bad.why.to_string(),
-        },
+        })
     })?;
     match script {
         Script::Steps(steps) => {
@@ -173,16 +196,10 @@ async fn perform(
             hand.through(&mut pass, &flow.name, &names).await?;
             Ok(pass.into_user())
         }
-        Script::BuiltIn { scenario, with } => {
+        Script::BuiltIn(scenario) => {
             let mut state = UserState::default();
-            let filled = with.fill(&mut user).map_err(|wrong| SetUpError::Wrong {
-                flow: flow.name.clone(),
-                step: String::new(),
-                wrong,
-            })?;
-            state.variables.extend(filled);
             let now = || since_epoch().as_secs();
-            let mut pass = scenario.begin(&mut state, user.random(), now);
+            let mut pass = scenario.begin(&mut state, &mut user, now);
             hand.through(&mut *pass, &flow.name, &names).await?;
             drop(pass);
             Ok(user)

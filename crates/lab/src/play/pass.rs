@@ -81,13 +81,14 @@ impl Answered {
     }
 }
 
-/// Performs a whole pass, which was to start at `due`, or now where nothing but its user decides.
+/// Performs a whole pass, which was to start at `due`, or now where nothing but its user decides; what
+/// came of the flow as a whole.
 pub(crate) async fn pass(
     means: &mut Means<'_>,
     flow: &mut dyn Flow,
     numbers: Numbers,
     due: Option<Nanos>,
-) {
+) -> Outcome {
     let start = means.desk.clock.now();
     // Only the first call has a moment at which it was to start; the others start when the flow is there.
     let mut first_due = due;
@@ -138,6 +139,7 @@ pub(crate) async fn pass(
         warm: false,
     };
     means.desk.scribe.borrow_mut().book(whole);
+    outcome
 }
 
 /// Sends one call. A failure is booked here, an answer when it has been judged.

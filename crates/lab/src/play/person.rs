@@ -3,7 +3,6 @@
 
 use rand_chacha::ChaCha8Rng;
 
-use crate::call::{Flow, Next, Reply, Wrong};
 use crate::clock::{Nanos, since_epoch};
 use crate::feed::{Deal, Turn};
 use crate::plan::Reuse;
@@ -13,6 +12,8 @@ use crate::plan::user::{User, random};
 use crate::play::cast::{Act, Script};
 use crate::play::crew::Stage;
 use crate::play::pass::{Means, pass};
+use crate::play::patience::Patience;
+use crate::sample::Outcome;
 use crate::scenario::user::UserState;
 use crate::timing::watchdog::Slot;
 use crate::wire::session::Session;
@@ -30,6 +31,7 @@ pub(crate) struct Person {
     step_think: Think,
     /// Which flow of the mix comes next.
     turn: u64,
+    patience: Patience,
 }
 
 impl Person {
@@ -45,6 +47,7 @@ impl Person {
             think: plan.think,
             step_think: plan.step_think,
             turn: number,
+            patience: Patience::default(),
         }
     }
 
@@ -60,6 +63,11 @@ impl Person {
     /// The next pause between two passes.
     pub(crate) fn think(&mut self) -> Nanos {
         self.think.sample(&mut self.pauses)
+    }
+
+    /// How long to leave the target alone before the next pass: nothing, unless nobody was there.
+    pub(crate) fn wait(&self) -> Nanos {
+        self.patience.pause()
     }
 
     /// Goes through the next flow; false when this user goes through no further one.
@@ -83,18 +91,19 @@ impl Person {
             self.session.hang_up();
         }
         let act = &role.acts[role.plan.mix.flow(self.turn) % role.acts.len().max(1)];
-        self.act(stage, slot, act, due).await;
+        let outcome = self.act(stage, slot, act, due).await;
+        self.patience.learn(outcome);
         stage.passes.set(stage.passes.get() + 1);
         self.turn += 1;
         self.user.next_pass();
         true
     }
 
-    async fn act(&mut self, stage: &Stage, slot: &Slot, act: &Act, due: Option<Nanos>) {
+    async fn act(&mut self, stage: &Stage, slot: &Slot, act: &Act, due: Option<Nanos>) -> Outcome {
         let (otherwise, random) = (self.step_think, &mut self.pauses);
         let own = |step: usize| match &act.script {
             Script::Steps(steps) => steps.get(step).and_then(|step| step.think),
-            Script::BuiltIn { .. } => None,
+            Script::BuiltIn(_) => None,
         };
         let mut pause = |step| own(step).unwrap_or(otherwise).sample(random);
         let mut means = Means {
@@ -110,30 +119,15 @@ impl Person {
                 let user = std::mem::replace(&mut self.user, placeholder);
                 let base = stage.orders.cast.base.clone();
                 let mut flow = StepPass::new(steps.clone(), base, user);
-                pass(&mut means, &mut flow, act.numbers, due).await;
+                let outcome = pass(&mut means, &mut flow, act.numbers, due).await;
                 self.user = flow.into_user();
+                outcome
             }
-            Script::BuiltIn { scenario, with } => {
-                match with.fill(&mut self.user) {
-                    Ok(filled) => self.state.variables.extend(filled),
-                    Err(wrong) => {
-                        pass(&mut means, &mut Refused(wrong), act.numbers, due).await;
-                        return;
-                    }
-                }
+            Script::BuiltIn(scenario) => {
                 let now = || since_epoch().as_secs();
-                let mut flow = scenario.begin(&mut self.state, self.user.random(), now);
-                pass(&mut means, &mut *flow, act.numbers, due).await;
+                let mut flow = scenario.begin(&mut self.state, &mut self.user, now);
+                pass(&mut means, &mut *flow, act.numbers, due).await
             }
         }
-    }
-}
-
-/// A pass that cannot begin.
-struct Refused(Wrong);
-
-impl Flow for Refused {
-    fn advance(&mut self, _: Option<&Reply>) -> Result<Next, Wrong> {
-        Err(self.0.clone())
     }
 }

@@ -18,7 +18,7 @@ use crate::plan::model::{Connection, Plan, TargetName};
 use crate::plan::schedule::Part;
 use crate::plan::user::Values;
 use crate::plan::{Outside, Protocol, Reuse};
-use crate::play::cast::{self, Cast, Role};
+use crate::play::cast::{self, Cast, Given, Role};
 use crate::play::once;
 use crate::play::{PlayError, Request};
 use crate::record::names::Step;
@@ -101,7 +101,11 @@ impl Ready {
         let values = plan.values(known);
         let values = once::set_up(&plan, &target, &manner, &base, values).await?;
         let feeds = Arc::new(Feeds::open(&plan, &values, Part::WHOLE)?);
-        let (roles, steps) = cast::roles(&plan, &target, &feeds)
+        let given = Given {
+            target: &target,
+            values: &values,
+        };
+        let (roles, steps) = cast::roles(&plan, given, &feeds)
             .map_err(|bad| plan.problem(&bad.option, bad.why.to_string()))?;
         Ok(Self {
             warnings,

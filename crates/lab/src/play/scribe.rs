@@ -30,6 +30,7 @@ pub(crate) struct Scribe {
     /// Digests of the tokens that were issued, as many as are remembered.
     tokens: HashSet<u64>,
     repeated: u64,
+    waits: u64,
 }
 
 /// What a generator brings home.
@@ -40,6 +41,8 @@ pub(crate) struct Record {
     pub(crate) examples: BTreeMap<String, String>,
     /// Answers with a token that an earlier answer had.
     pub(crate) repeated: u64,
+    /// How often a user waited because nobody was there.
+    pub(crate) waits: u64,
 }
 
 impl Scribe {
@@ -58,6 +61,7 @@ impl Scribe {
             failure: None,
             tokens: HashSet::new(),
             repeated: 0,
+            waits: 0,
         }
     }
 
@@ -87,6 +91,11 @@ impl Scribe {
         if self.tokens.len() < TOKENS && !self.tokens.insert(token) {
             self.repeated += 1;
         }
+    }
+
+    /// Notes that a user leaves the target alone for a while, because nobody was there.
+    pub(crate) fn waited(&mut self) {
+        self.waits += 1;
     }
 
     /// Remembers what the system said about a failure.
@@ -130,6 +139,7 @@ impl Scribe {
             books: self.books,
             examples: self.examples,
             repeated: self.repeated,
+            waits: self.waits,
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::record::names::{Checks, Unit};
 use crate::record::samples::{Dropped, Span};
 use crate::record::summary::Resource;
 use crate::report::live::{Left, Live, Snapshot};
+use crate::watch::config::Source;
 use crate::watch::series::{Note, Watched, Window, per_operation};
 use crate::watch::verdict::{Facts, Verdict};
 
@@ -144,8 +145,21 @@ pub(crate) fn resources(watched: &Watched, measured: Span, ledger: &Ledger) -> V
     resources
 }
 
-/// Whether the figures are the target's or the generator's own, in words.
-pub(crate) fn verdict(watched: &Watched, measured: Span, ledger: &Ledger) -> Vec<String> {
+/// What the source that watches the generator is called.
+pub(crate) fn generator(sources: &[Source]) -> String {
+    let mut sources = sources.iter();
+    let own = sources.find(|source| matches!(source, Source::Generator(_)));
+    own.map_or(String::new(), |source| source.name().to_owned())
+}
+
+/// Whether the figures are the target's or the generator's own, in words; `generator` is the name of
+/// the source that watched it.
+pub(crate) fn verdict(
+    watched: &Watched,
+    generator: &str,
+    measured: Span,
+    ledger: &Ledger,
+) -> Vec<String> {
     let calls = ledger
         .books
         .measured()
@@ -157,7 +171,7 @@ pub(crate) fn verdict(watched: &Watched, measured: Span, ledger: &Ledger) -> Vec
     let quantile = |share| seconds(response.quantile(share)) * 1000.0;
     let facts = Facts::gather(
         watched,
-        "generator",
+        generator,
         window(measured),
         quantile(0.5),
         quantile(0.99),
@@ -170,4 +184,56 @@ pub(crate) fn verdict(watched: &Watched, measured: Span, ledger: &Ledger) -> Vec
 
 pub(crate) fn note(note: &Note) -> String {
     format!("{} at {:.1} s: {}", note.source, note.at, note.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::record::names::Step;
+    use crate::sample::{Outcome, Sample};
+    use crate::watch::config::Generator;
+    use crate::watch::series::Series;
+
+    #[test]
+    fn the_generator_is_found_under_the_name_that_the_plan_gives_it() {
+        let name = "hammer".to_owned();
+        let sources = [Source::Generator(Generator { name })];
+        let name = generator(&sources);
+        let step = Step {
+            name: "a/f/one".to_owned(),
+            unit: Unit::Sample,
+        };
+        let mut books = Books::new(Arc::new([step])).unwrap();
+        books.book(&Sample {
+            step: 0,
+            due: 0,
+            start: 0,
+            end: 1_000_000,
+            bytes: 0,
+            outcome: Outcome::Right { status: 200 },
+            warm: false,
+        });
+        let measured = Span {
+            begin_ns: 0,
+            from_ns: 0,
+            until_ns: 5_000_000_000,
+        };
+        let ledger = Ledger {
+            books,
+            checks: Vec::new(),
+            measured,
+        };
+        let watched = Watched {
+            series: vec![Series {
+                name: "hammer.cpu_busiest".to_owned(),
+                unit: "%".to_owned(),
+                points: vec![(1.0, 99.0), (2.0, 99.0), (3.0, 99.0)],
+            }],
+            ..Watched::default()
+        };
+        let said = verdict(&watched, &name, measured, &ledger);
+        assert!(said[0].contains("limited by the generator"), "{said:?}");
+    }
 }

@@ -41,6 +41,9 @@ pub(crate) struct Book {
     response: Option<Latencies>,
     /// `None` as long as everything started when it was due, which makes it the same as `response`.
     service: Option<Latencies>,
+    /// From the intended start to the actual one, of calls that were sent later than they were due;
+    /// `None` as long as there is none, which is how it stays in a closed loop.
+    late: Option<Latencies>,
 }
 
 impl Book {
@@ -79,7 +82,17 @@ impl Book {
         self.service.as_ref().or(self.response.as_ref())
     }
 
+    /// How late calls were sent, whatever came of them: of those that had a moment of their own at which
+    /// they were due. A flow has none: its first call has it.
+    pub(crate) fn late(&self) -> Option<&Latencies> {
+        self.late.as_ref()
+    }
+
     fn add(&mut self, sample: &Sample, unit: Unit, blank: &Latencies) {
+        if unit == Unit::Sample && sample.start > sample.due {
+            let late = self.late.get_or_insert_with(|| blank.clone());
+            late.record(sample.start - sample.due);
+        }
         self.bytes += sample.bytes;
         let is_complete = match sample.outcome {
             Outcome::Right { status } => {
@@ -132,6 +145,7 @@ impl Book {
             merge(&mut service, other.service())?;
             self.service = service;
         }
+        merge(&mut self.late, other.late())?;
         merge(&mut self.response, other.response())
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::clock::{Nanos, seconds};
@@ -19,15 +19,14 @@ use crate::record::names::Checks;
 use crate::record::redact;
 use crate::record::samples::Header;
 use crate::record::samples::recorder::{RecordError, Recorder};
-use crate::record::summary::Summary;
+use crate::record::summary::{self, Summary};
 
 pub(crate) const PLAN: &str = "plan.toml";
 pub(crate) const TARGET: &str = "target.toml";
 pub(crate) const ENVIRONMENT: &str = "environment.json";
 pub(crate) const LABELS: &str = "labels.json";
 pub(crate) const HISTOGRAMS: &str = "histograms.json";
-pub(crate) const SUMMARY: &str = "summary.json";
-const NOTES: &str = "notes.jsonl";
+pub(crate) const NOTES: &str = "notes.jsonl";
 const SAMPLES: &str = "samples-";
 const SAMPLES_END: &str = ".bin";
 /// Runs of the same plan, target and second that a directory can hold.
@@ -36,6 +35,14 @@ const MOST: u32 = 1000;
 /// What distinguishes a run from others of its plan, for the tables that show several: `users`,
 /// `setup`, whatever was set on the command line.
 pub(crate) type Labels = BTreeMap<String, String>;
+
+/// What a run was told while it went on: a line of `notes.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Told {
+    /// In seconds, on the clock of the run.
+    pub(crate) at: f64,
+    pub(crate) note: String,
+}
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DirectoryError {
@@ -124,15 +131,10 @@ impl Directory {
 
     /// Adds a remark about something that happened at this moment of the run.
     pub(crate) fn note(&self, at: Nanos, text: &str) -> Result<(), DirectoryError> {
-        #[derive(Serialize)]
-        struct Note<'a> {
-            at: f64,
-            note: &'a str,
-        }
         let path = self.path.join(NOTES);
-        let note = Note {
+        let note = Told {
             at: seconds(at),
-            note: &redact::text(text, &self.secrets),
+            note: redact::text(text, &self.secrets),
         };
         let line = serde_json::to_string(&note);
         let line = line.map_err(|error| DirectoryError::Json(path.clone(), error))?;
@@ -148,11 +150,11 @@ impl Directory {
             .to_json()
             .map_err(|error| DirectoryError::Histograms(self.path.join(HISTOGRAMS), error))?;
         self.write(HISTOGRAMS, text.as_bytes())?;
-        let mut summary = summary.clone();
-        for note in &mut summary.notes {
+        let mut figures = summary.clone();
+        for note in &mut figures.notes {
             *note = redact::text(note, &self.secrets);
         }
-        self.write_json(SUMMARY, &summary)
+        self.write_json(summary::FILE, &figures)
     }
 
     fn write_json(&self, file: &str, content: &impl Serialize) -> Result<(), DirectoryError> {

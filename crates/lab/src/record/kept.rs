@@ -12,11 +12,11 @@ use crate::clock::Nanos;
 use crate::histogram::Unusable;
 use crate::record::books::document::{Ledger, Unreadable};
 use crate::record::books::{Books, Unmergeable};
-use crate::record::directory::{self, Labels};
+use crate::record::directory::{self, Labels, Told};
 use crate::record::environment::Environment;
 use crate::record::names::{Checks, Step};
 use crate::record::samples::{Ending, Header, ReadError, Reader, Span, Trailer};
-use crate::record::summary::{About, FORMAT, Summary};
+use crate::record::summary::{self, About, FORMAT, Summary};
 use crate::sample::{Outcome, Sample};
 use crate::wire::Kind;
 
@@ -50,18 +50,20 @@ pub(crate) struct Kept {
     pub(crate) environment: Environment,
     pub(crate) plan: Table,
     pub(crate) target: Table,
+    /// What it was told while it went on.
+    pub(crate) told: Vec<Told>,
 }
 
 impl Kept {
     /// Reads the directory of a run.
     pub(crate) fn open(directory: &Path) -> Result<Self, KeptError> {
-        let figures: Option<Summary> = json(&directory.join(directory::SUMMARY))?;
+        let figures: Option<Summary> = json(&directory.join(summary::FILE))?;
         let (summary, ledger) = match (figures, histograms(directory)?) {
             (Some(summary), Some(ledger)) => (summary, ledger),
             _ => rebuild(directory)?,
         };
         if summary.format != FORMAT {
-            let file = directory.join(directory::SUMMARY);
+            let file = directory.join(summary::FILE);
             return Err(KeptError::Format(file, summary.format));
         }
         Ok(Self {
@@ -71,6 +73,7 @@ impl Kept {
             environment: json(&directory.join(directory::ENVIRONMENT))?.unwrap_or_default(),
             plan: table(&directory.join(directory::PLAN))?,
             target: table(&directory.join(directory::TARGET))?,
+            told: told(&directory.join(directory::NOTES))?,
             directory: directory.to_owned(),
         })
     }
@@ -141,8 +144,13 @@ impl Rebuilt {
         // Every process counts from a zero of its own.
         let (mine, theirs) = (self.about.zero_ns, other.about.zero_ns);
         let here = |ns: Nanos| ns.saturating_add(theirs).saturating_sub(mine);
-        let Span { from_ns, until_ns } = other.ledger.measured;
+        let Span {
+            begin_ns,
+            from_ns,
+            until_ns,
+        } = other.ledger.measured;
         self.ledger.measured = self.ledger.measured.around(Span {
+            begin_ns: here(begin_ns),
             from_ns: here(from_ns),
             until_ns: here(until_ns),
         });
@@ -164,12 +172,14 @@ fn about(header: Header, note: Option<String>) -> About {
 /// What a file without an end leaves to be found out.
 #[derive(Default)]
 struct Seen {
+    begin: Option<Nanos>,
     first: Option<Nanos>,
     last: Nanos,
 }
 
 impl Seen {
     fn add(&mut self, sample: &Sample) {
+        self.begin = Some(self.begin.map_or(sample.due, |begin| begin.min(sample.due)));
         let is_interrupted = matches!(sample.outcome, Outcome::Failed(Kind::Interrupted));
         if !sample.warm && !is_interrupted {
             self.first = Some(self.first.map_or(sample.due, |first| first.min(sample.due)));
@@ -193,6 +203,7 @@ fn end(ending: Ending, seen: &Seen, path: &Path) -> (Trailer, Option<String>) {
     );
     let trailer = Trailer {
         measured: Span {
+            begin_ns: seen.begin.unwrap_or_default(),
             from_ns: seen.first.unwrap_or_default(),
             until_ns: seen.last,
         },
@@ -215,6 +226,17 @@ fn json<T: serde::de::DeserializeOwned>(file: &Path) -> Result<Option<T>, KeptEr
         serde_json::from_slice(&text).map_err(|error| KeptError::Json(file.to_owned(), error))
     };
     bytes(file)?.map(parse).transpose()
+}
+
+fn told(file: &Path) -> Result<Vec<Told>, KeptError> {
+    let text = bytes(file)?.unwrap_or_default();
+    let lines = text
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    let parse = |line| {
+        serde_json::from_slice(line).map_err(|error| KeptError::Json(file.to_owned(), error))
+    };
+    lines.map(parse).collect()
 }
 
 fn table(file: &Path) -> Result<Table, KeptError> {

@@ -48,9 +48,16 @@ pub(crate) struct Trailer {
     pub(crate) dropped: Vec<Dropped>,
 }
 
-/// The measured part of a run, on the clock of its samples; what comes before it is the warm-up.
+/// The measured part of a run, on the clock of its samples; what was due before it is the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "their names in files, which say the unit"
+)]
 pub(crate) struct Span {
+    /// When the first arrival could be due: some time after zero, when every thread is there.
+    #[serde(default)]
+    pub(crate) begin_ns: Nanos,
     pub(crate) from_ns: Nanos,
     pub(crate) until_ns: Nanos,
 }
@@ -60,9 +67,15 @@ impl Span {
         self.until_ns.saturating_sub(self.from_ns)
     }
 
+    /// How long the warm-up before it lasted.
+    pub(crate) fn warmup(self) -> Nanos {
+        self.from_ns.saturating_sub(self.begin_ns)
+    }
+
     /// The least span that holds both.
     pub(crate) fn around(self, other: Self) -> Self {
         Self {
+            begin_ns: self.begin_ns.min(other.begin_ns),
             from_ns: self.from_ns.min(other.from_ns),
             until_ns: self.until_ns.max(other.until_ns),
         }

@@ -1,7 +1,10 @@
 //! The figures of a run: what reports show and comparisons read. They follow from books alone, so the
-//! samples of a run give the same ones again. It must not know files or how figures are shown.
+//! samples of a run give the same ones again. It must not know how figures are shown or compared.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,49 +16,87 @@ use crate::record::names::{Step, Unit};
 
 pub(crate) const FORMAT: u32 = 1;
 
-/// A run in figures. Times are in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The file in the directory of a run.
+pub(crate) const FILE: &str = "summary.json";
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreadable {
+    #[error("{}: {}; give the directory of a finished run", .0.display(), .1)]
+    File(PathBuf, io::Error),
+    #[error("{}: not the summary of a run: {}", .0.display(), .1)]
+    Content(PathBuf, serde_json::Error),
+    #[error("{}: format {} is not known here, only format {FORMAT}; use the assay that wrote it", .0.display(), .1)]
+    Format(PathBuf, u32),
+}
+
+/// A run in figures. Times are in seconds. Members that are not known are left alone, and most may be
+/// missing: a later recorder may say more, an earlier one has said less.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Summary {
     pub(crate) format: u32,
+    #[serde(default)]
     pub(crate) plan: String,
+    #[serde(default)]
     pub(crate) target: String,
     /// When the measured part began, in seconds since 1970.
+    #[serde(default)]
     pub(crate) started: f64,
     /// How long the measured part lasted.
+    #[serde(default)]
     pub(crate) seconds: f64,
+    #[serde(default)]
     pub(crate) rows: Vec<Row>,
+    #[serde(default)]
     pub(crate) resources: Vec<Resource>,
+    #[serde(default)]
     pub(crate) warmup: Warmup,
+    #[serde(default)]
     pub(crate) notes: Vec<String>,
 }
 
 /// A step, or a flow as a whole.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Row {
+    /// `population/flow/step`; a flow as a whole is `population/flow`.
     pub(crate) step: String,
+    #[serde(default)]
     pub(crate) unit: Unit,
     /// Everything that was sent: right, wrong and failed.
     pub(crate) count: u64,
     /// Wrong and failed.
+    #[serde(default)]
     pub(crate) errors: u64,
     /// Answers that failed a check, by check.
+    #[serde(default)]
     pub(crate) wrong: BTreeMap<String, u64>,
     /// What got no answer, by kind.
+    #[serde(default)]
     pub(crate) failed: BTreeMap<String, u64>,
+    #[serde(default)]
     pub(crate) statuses: BTreeMap<u16, u64>,
     /// Due and never sent; in no other count.
+    #[serde(default)]
     pub(crate) dropped: u64,
     /// Answers, right or wrong, per second of the measured part.
+    #[serde(default)]
     pub(crate) per_second: f64,
+    #[serde(default)]
     pub(crate) bytes: u64,
     /// From the intended start.
+    #[serde(default)]
     pub(crate) response: Times,
     /// From the actual start.
+    #[serde(default)]
     pub(crate) service: Times,
+    /// From the intended start to the actual one; missing where nothing had a timetable, as in a closed
+    /// loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) late: Option<Times>,
 }
 
 /// All zero without answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Times {
     pub(crate) mean: f64,
     pub(crate) p50: f64,
@@ -71,8 +112,10 @@ pub(crate) struct Times {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Resource {
     pub(crate) series: String,
+    #[serde(default)]
     pub(crate) unit: String,
     pub(crate) mean: f64,
+    #[serde(default)]
     pub(crate) max: f64,
 }
 
@@ -95,9 +138,24 @@ pub(crate) struct About {
 }
 
 impl Summary {
+    /// Those of the run in this directory.
+    pub(crate) fn read(run: &Path) -> Result<Self, Unreadable> {
+        let path = run.join(FILE);
+        let text = fs::read(&path).map_err(|error| Unreadable::File(path.clone(), error))?;
+        let summary: Self = match serde_json::from_slice(&text) {
+            Ok(summary) => summary,
+            Err(error) => return Err(Unreadable::Content(path, error)),
+        };
+        if summary.format == FORMAT {
+            Ok(summary)
+        } else {
+            Err(Unreadable::Format(path, summary.format))
+        }
+    }
+
     pub(crate) fn of(ledger: &Ledger, about: &About) -> Self {
         let measured = ledger.measured;
-        let (length, before) = (seconds(measured.length()), seconds(measured.from_ns));
+        let (length, before) = (seconds(measured.length()), seconds(measured.warmup()));
         let Ledger { books, checks, .. } = ledger;
         let warmup = books.warmup().any(|(_, book)| is_used(book));
         let mut notes = about.notes.clone();
@@ -146,6 +204,7 @@ impl Row {
             bytes: book.bytes,
             response: Times::of(book.response()),
             service: Times::of(book.service()),
+            late: book.late().map(|late| Times::of(Some(late))),
         }
     }
 
@@ -203,4 +262,44 @@ fn is_used(book: &Book) -> bool {
 
 fn fault(strays: u64) -> Option<String> {
     (strays > 0).then(|| format!("{strays} samples belong to no step: a fault of the lab"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Summary, Unreadable> {
+        let run = tempfile::tempdir().unwrap();
+        fs::write(run.path().join(FILE), text).unwrap();
+        Summary::read(run.path())
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "read as it was written")]
+    fn members_that_are_not_known_are_left_alone() {
+        let summary = read(
+            r#"{"format": 1, "plan": "p", "target": "t", "started": 1700000000, "seconds": 60.5, "later": {},
+                "rows": [{"step": "users/login/token", "unit": "flow", "count": 7, "errors": 1, "dropped": 2,
+                          "per_second": 1.5, "response": {"mean": 0.1, "p99_9": 0.5, "p98": 0.4}, "new": []}],
+                "resources": [{"series": "server cpu", "unit": "%", "mean": 80, "max": 99.5}]}"#,
+        )
+        .unwrap();
+        let row = &summary.rows[0];
+        assert_eq!((row.unit, row.count), (Unit::Flow, 7));
+        assert_eq!((row.errors, row.dropped), (1, 2));
+        assert_eq!((row.response.p99_9, row.service.p50), (0.5, 0.0));
+        assert_eq!(summary.resources[0].mean, 80.0);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let missing = Summary::read(Path::new("/nowhere"))
+            .unwrap_err()
+            .to_string();
+        assert!(missing.starts_with("/nowhere/summary.json: "), "{missing}");
+        let format = read(r#"{"format": 2}"#).unwrap_err().to_string();
+        assert!(format.contains("format 2 is not known here"), "{format}");
+        let content = read("[]").unwrap_err().to_string();
+        assert!(content.contains("not the summary of a run"), "{content}");
+    }
 }

@@ -169,6 +169,7 @@ mod tests {
             .unwrap();
         let trailer = Trailer {
             measured: Span {
+                begin_ns: 0,
                 from_ns: 0,
                 until_ns: 1_000_000_000,
             },

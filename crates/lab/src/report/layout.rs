@@ -6,7 +6,7 @@ mod figure;
 mod render;
 mod select;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -111,6 +111,31 @@ pub(crate) struct Hey {
 }
 
 impl Layout {
+    /// The names under which it looks for something of each run, such as labels.
+    fn asks(&self) -> BTreeSet<&str> {
+        let mut names = placeholders(&self.title);
+        for block in &self.blocks {
+            names.extend(block.each.as_deref());
+            let texts = [&block.heading, &block.text];
+            names.extend(
+                texts
+                    .into_iter()
+                    .flatten()
+                    .flat_map(|text| placeholders(text)),
+            );
+            if let Some(table) = &block.table {
+                names.extend(table.rows.iter().map(|row| row.by.as_str()));
+                let columns = table.columns.iter();
+                names.extend(columns.flat_map(|column| column.only.keys().map(String::as_str)));
+            }
+        }
+        // The scenario is the layout's own, and `{n}` counts.
+        names
+            .into_iter()
+            .filter(|name| ![SCENARIO, "n"].contains(name))
+            .collect()
+    }
+
     pub(crate) fn parse(text: &str) -> Result<Self, BadLayout> {
         let layout: Self = toml::from_str(text)?;
         for (index, block) in layout.blocks.iter().enumerate() {
@@ -136,6 +161,14 @@ impl Layout {
         }
         Ok(layout)
     }
+}
+
+/// What stands in braces.
+fn placeholders(text: &str) -> Vec<&str> {
+    let pieces = text.split('{').skip(1);
+    pieces
+        .filter_map(|piece| Some(piece.split_once('}')?.0))
+        .collect()
 }
 
 #[cfg(test)]

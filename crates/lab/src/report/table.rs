@@ -52,6 +52,11 @@ fn grid(rows: &[Row]) -> Grid {
             cells.extend(times(&row.service));
             grid.rows.push(cells);
         }
+        if let Some(late) = &row.late {
+            let mut cells: Vec<String> = ["", "", "late", "", "", ""].map(str::to_owned).into();
+            cells.extend(times(late));
+            grid.rows.push(cells);
+        }
     }
     grid
 }
@@ -84,6 +89,12 @@ fn legend(out: &mut String, rows: &[Row]) -> std::fmt::Result {
         writeln!(
             out,
             "Response counts from the intended start, service from the actual one."
+        )?;
+    }
+    if rows.iter().any(|row| row.late.is_some()) {
+        writeln!(
+            out,
+            "Late is what lies between the two: the generator's own, unless arrivals waited for a free place."
         )?;
     }
     Ok(())

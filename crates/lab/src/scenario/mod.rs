@@ -11,6 +11,7 @@ mod agent;
 mod flows;
 mod jose;
 mod judge;
+mod names;
 pub(crate) mod parameters;
 mod part;
 mod pass;
@@ -21,13 +22,10 @@ pub(crate) mod user;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
-use rand::{Rng, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeSet;
 
 use crate::call::{Flow, Reply};
-use crate::plan::template::Template as Random;
+use crate::plan::template::Random;
 use crate::plan::user::User;
 use parameters::{BadScenario, Parameters};
 use pass::{Ground, Notes, Part, Pass};
@@ -36,6 +34,7 @@ use user::UserState;
 
 /// A flow with its parameters, against a target: made once per run, shared by its users.
 pub(crate) struct Scenario {
+    flow: &'static str,
     ground: Ground,
     /// Each with the index of its first step.
     parts: Vec<(usize, Box<dyn Part>)>,
@@ -59,8 +58,11 @@ impl Scenario {
             flow,
             "client-credentials" | "password" | "discovery" | "jwks"
         );
-        let randoms = randoms(flow, &parameters)?;
+        let randoms = parameters.templates().flat_map(template::Template::randoms);
+        let randoms = randoms.map(|random| (random.name(), random.clone()));
+        let randoms = randoms.collect();
         Ok(Self {
+            flow,
             has_memory,
             randoms,
             ..Self::of_parts(Ground::of(target, parameters), parts)
@@ -76,6 +78,7 @@ impl Scenario {
             steps.extend(names);
         }
         Self {
+            flow: "",
             ground,
             parts: placed,
             steps,
@@ -89,45 +92,73 @@ impl Scenario {
         &self.steps
     }
 
-    /// One pass of a user. It borrows the user until it is over; what it leaves there (cookies, tokens)
-    /// is what the next pass finds. `now` tells seconds since 1970; it is asked once per answer.
+    /// Whether its answers hold tokens that nobody had before.
+    pub(crate) fn issues(&self) -> bool {
+        self.parts.iter().any(|(_, part)| part.issues())
+    }
+
+    /// Whether everything that its requests are filled with has a value: from the user, whose names
+    /// `knows` tells, from the target, or from an earlier part of the pass.
+    pub(crate) fn check_names(&self, knows: &dyn Fn(&str) -> bool) -> Result<(), BadScenario> {
+        let mut given: BTreeSet<String> = BTreeSet::new();
+        if self.has_memory {
+            given.insert("index".to_owned());
+        }
+        let is_known = |name: &str, given: &BTreeSet<String>| {
+            given.contains(name) || knows(name) || self.ground.variables.contains_key(name)
+        };
+        for (_, part) in &self.parts {
+            let names = part.names(&self.ground);
+            if let Some(name) = names.needs.iter().find(|name| !is_known(name, &given)) {
+                return Err(BadScenario::Missing {
+                    flow: self.flow,
+                    name: name.clone(),
+                    how: self.how_to_give(name),
+                });
+            }
+            given.extend(names.gives);
+        }
+        Ok(())
+    }
+
+    fn how_to_give(&self, name: &str) -> String {
+        if self.ground.secrets.contains(name) {
+            return "it is a secret of the target, and could not be read".to_owned();
+        }
+        if parameters::takes(self.flow, name) {
+            return format!("give it as `with.{name}`");
+        }
+        "neither the plan nor the target gives it".to_owned()
+    }
+
+    /// One pass of a user. It borrows the user until it is over; what it leaves in the state (cookies,
+    /// tokens) is what the next pass finds. `now` tells seconds since 1970; it is asked once per answer.
     pub(crate) fn begin<'a>(
         &'a self,
-        user: &'a mut UserState,
-        draws: &mut dyn Rng,
+        state: &'a mut UserState,
+        user: &'a mut User,
         now: fn() -> u64,
     ) -> Box<dyn Flow + 'a> {
         let mut notes = Notes::default();
         if self.has_memory {
-            notes = Notes::draw(draws);
-            let owner = self.owner(user);
-            user.tokens.belong_to(owner);
+            notes = Notes::draw(user.random());
+            state.tokens.belong_to(self.owner(user));
         }
-        self.draw(&mut notes, draws);
-        Box::new(Pass::new(self, user, notes, now))
-    }
-
-    /// What the parameters leave to chance, once for the whole pass.
-    fn draw(&self, notes: &mut Notes, draws: &mut dyn Rng) {
-        if self.randoms.is_empty() {
-            return;
-        }
-        let mut seed = [0; 32];
-        draws.fill_bytes(&mut seed);
-        let mut filler = User::with(ChaCha8Rng::from_seed(seed), Arc::default());
+        // What the parameters leave to chance is drawn once for the whole pass.
         for (name, random) in &self.randoms {
-            if let Ok(value) = random.fill(&mut filler) {
-                notes.variables.insert(name.clone(), value);
-            }
+            notes
+                .variables
+                .insert(name.clone(), random.draw(user.random()));
         }
+        Box::new(Pass::new(self, (state, user), notes, now))
     }
 
     /// Whose tokens a user has: feeds may have made it somebody else since the last pass.
-    fn owner(&self, user: &UserState) -> String {
+    fn owner(&self, user: &User) -> String {
         let nothing = template::Variables::new();
         let scope = template::Scope {
             pass: &nothing,
-            user: &user.variables,
+            user,
             target: &self.ground.variables,
         };
         let parameters = &self.ground.parameters;
@@ -141,20 +172,6 @@ impl Scenario {
             text(&parameters.username)
         )
     }
-}
-
-fn randoms(
-    flow: &'static str,
-    parameters: &Parameters,
-) -> Result<Vec<(String, Random)>, BadScenario> {
-    let names = parameters.templates().flat_map(template::Template::names);
-    let names = names.filter(|name| name.starts_with("random:"));
-    let random = |name: &str| {
-        let random = Random::parse(&format!("${{{name}}}"));
-        let random = random.map_err(|message| BadScenario::Value { flow, message })?;
-        Ok((name.to_owned(), random))
-    };
-    names.map(random).collect()
 }
 
 /// A digest of the access token in an answer, if there is one: a run that keeps these sees whether any

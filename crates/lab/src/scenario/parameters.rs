@@ -18,6 +18,12 @@ pub(crate) enum BadScenario {
         parameter: String,
         known: String,
     },
+    #[error("the flow {flow}: `${{{name}}}` has no value: {how}")]
+    Missing {
+        flow: &'static str,
+        name: String,
+        how: String,
+    },
     #[error("the flow {flow}: {message}")]
     Value { flow: &'static str, message: String },
     #[error(
@@ -141,6 +147,12 @@ impl Default for Parameters {
 /// The names of the flows that are built in.
 pub(crate) fn names() -> Vec<&'static str> {
     FLOWS.iter().map(|(name, _)| *name).collect()
+}
+
+/// Whether a flow has such a parameter.
+pub(super) fn takes(flow: &str, parameter: &str) -> bool {
+    let groups = FLOWS.iter().find(|(name, _)| *name == flow);
+    groups.is_some_and(|(_, groups)| groups.iter().copied().flatten().any(|it| *it == parameter))
 }
 
 /// Every flow, and the parameters that it takes beside `judge` and `leeway`.

@@ -1,6 +1,7 @@
 //! One pass of one user through the parts of a scenario, in their order. It must not know what the
 //! parts do.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rand::Rng;
@@ -8,10 +9,11 @@ use rand::Rng;
 use super::Scenario;
 use super::jose::encode;
 use super::jose::jwk::KeySet;
+use super::names::Names;
 use super::parameters::Parameters;
 use super::target::Target;
 use super::target::file::{AdminAuth, Quirks};
-use super::template::{Scope, Variables};
+use super::template::{Known, Scope, Variables};
 use super::user::UserState;
 use crate::call::{Call, Flow, Next, Reply, Wrong};
 
@@ -22,6 +24,8 @@ pub(crate) struct Ground {
     pub(crate) keys: Arc<KeySet>,
     pub(crate) quirks: Quirks,
     pub(crate) variables: Variables,
+    /// The names of the target's secrets, those included that could not be read.
+    pub(crate) secrets: BTreeSet<String>,
     pub(crate) admin: AdminAuth,
     pub(crate) parameters: Parameters,
 }
@@ -35,6 +39,7 @@ impl Ground {
             keys: target.keys.clone(),
             quirks: target.file.quirks.clone(),
             variables: target.variables.clone(),
+            secrets: target.file.secrets.keys().cloned().collect(),
             admin: admin.map_or(AdminAuth::None, |admin| admin.auth.clone()),
             parameters,
         }
@@ -88,6 +93,8 @@ impl Notes {
 pub(crate) struct Run<'a> {
     pub(crate) ground: &'a Ground,
     pub(crate) user: &'a mut UserState,
+    /// What feeds and the plan give the user.
+    pub(crate) values: &'a dyn Known,
     pub(crate) notes: &'a mut Notes,
     /// Seconds since 1970.
     pub(crate) now: u64,
@@ -97,7 +104,7 @@ impl Run<'_> {
     pub(crate) fn scope(&self) -> Scope<'_> {
         Scope {
             pass: &self.notes.variables,
-            user: &self.user.variables,
+            user: self.values,
             target: &self.ground.variables,
         }
     }
@@ -114,6 +121,14 @@ pub(crate) trait Part: Send + Sync {
     /// The names of its steps, by index.
     fn steps(&self) -> Vec<String>;
 
+    /// The variables that its requests need and that its answers give.
+    fn names(&self, ground: &Ground) -> Names;
+
+    /// Whether the right answer holds a new token of a client or a user.
+    fn issues(&self) -> bool {
+        false
+    }
+
     /// Its first call; `None` where this pass has no need of it.
     fn begin(&self, run: &mut Run<'_>) -> Result<Option<Sent>, Wrong>;
 
@@ -124,6 +139,7 @@ pub(crate) trait Part: Send + Sync {
 pub(crate) struct Pass<'a> {
     scenario: &'a Scenario,
     user: &'a mut UserState,
+    values: &'a dyn Known,
     notes: Notes,
     now: fn() -> u64,
     /// The part whose answer is awaited.
@@ -133,13 +149,14 @@ pub(crate) struct Pass<'a> {
 impl<'a> Pass<'a> {
     pub(crate) fn new(
         scenario: &'a Scenario,
-        user: &'a mut UserState,
+        (user, values): (&'a mut UserState, &'a dyn Known),
         notes: Notes,
         now: fn() -> u64,
     ) -> Self {
         Self {
             scenario,
             user,
+            values,
             notes,
             now,
             at: 0,
@@ -155,6 +172,7 @@ impl<'a> Pass<'a> {
         Run {
             ground: &self.scenario.ground,
             user: self.user,
+            values: self.values,
             notes: &mut self.notes,
             now: (self.now)(),
         }

@@ -1,8 +1,6 @@
-//! What one simulated user has: variables from feeds, a browser, and the tokens of earlier passes. It
-//! must not know flows.
+//! What one simulated user keeps from pass to pass: a browser, and tokens. It must not know flows.
 
 use super::agent::Agent;
-use super::template::Variables;
 
 /// A token that will expire within this many seconds is not used again.
 const SPARE: u64 = 10;
@@ -10,9 +8,6 @@ const SPARE: u64 = 10;
 /// Lives as long as the user; a pass borrows it. No `Debug`: it is full of secrets.
 #[derive(Default)]
 pub(crate) struct UserState {
-    /// `username`, `password`, `client_id`, `client_secret` and whatever else the feeds give. The
-    /// engine may change them between two passes.
-    pub(crate) variables: Variables,
     pub(crate) agent: Agent,
     pub(crate) tokens: Tokens,
     /// The administrator's token, where the target's interface wants one.

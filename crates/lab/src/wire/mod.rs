@@ -13,6 +13,7 @@ use std::fmt;
 use std::io;
 
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::clock::Nanos;
 
@@ -81,6 +82,14 @@ impl Failure {
         }
     }
 
+    /// The same, with where the call was to go. The query is left out: it may hold secrets.
+    fn at(self, url: &Url) -> Self {
+        Self {
+            detail: format!("{}: {}", place(url), self.detail),
+            ..self
+        }
+    }
+
     /// A failure of an established connection.
     fn of_io(error: &io::Error) -> Self {
         let kind = match error.kind() {
@@ -93,6 +102,11 @@ impl Failure {
         };
         Self::new(kind, error)
     }
+}
+
+/// A URL for messages: without what may be a secret.
+pub(crate) fn place(url: &Url) -> String {
+    format!("{}{}", url.origin().ascii_serialization(), url.path())
 }
 
 /// What opening a connection took. All zero when an open one was used.

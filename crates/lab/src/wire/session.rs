@@ -102,7 +102,8 @@ impl Session {
         limit: Option<usize>,
         start: Nanos,
     ) -> Result<(Answer, Reply), Failure> {
-        let (answer, kept) = self.converse(&call, limit, start).await?;
+        let answered = self.converse(&call, limit, start).await;
+        let (answer, kept) = answered.map_err(|failure| failure.at(&call.url))?;
         let reply = Reply {
             url: call.url,
             status: StatusCode::from_u16(answer.status).unwrap_or_default(),

@@ -7,6 +7,7 @@ mod closed;
 mod echo;
 mod failures;
 mod lab;
+mod newcomer;
 mod open;
 mod runs;
 mod secure;

@@ -11,13 +11,13 @@ use crate::lab::assay;
 use crate::stub::{Act, Stub, ok};
 
 /// A plan, where its runs go, and how it went.
-struct Lab {
-    dir: tempfile::TempDir,
+pub(crate) struct Lab {
+    pub(crate) dir: tempfile::TempDir,
 }
 
 impl Lab {
     /// `populations` and more, for a target at `url`.
-    fn new(url: &str, text: &str) -> Self {
+    pub(crate) fn new(url: &str, text: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         // Tables come after the options of the top, which the text begins with.
         let target =
@@ -27,7 +27,7 @@ impl Lab {
         Self { dir }
     }
 
-    fn command(&self, args: &[&str]) -> std::process::Command {
+    pub(crate) fn command(&self, args: &[&str]) -> std::process::Command {
         let mut command = assay();
         command
             .arg("run")
@@ -39,33 +39,33 @@ impl Lab {
         command
     }
 
-    fn run(&self, args: &[&str]) -> Output {
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
         self.command(args).output().unwrap()
     }
 
     /// The only run directory.
-    fn directory(&self) -> PathBuf {
+    pub(crate) fn directory(&self) -> PathBuf {
         let mut runs = fs::read_dir(self.dir.path().join("runs")).unwrap();
         runs.next().unwrap().unwrap().path()
     }
 
-    fn summary(&self) -> Value {
+    pub(crate) fn summary(&self) -> Value {
         let text = fs::read(self.directory().join("summary.json")).unwrap();
         serde_json::from_slice(&text).unwrap()
     }
 }
 
-fn row<'a>(summary: &'a Value, step: &str) -> &'a Value {
+pub(crate) fn row<'a>(summary: &'a Value, step: &str) -> &'a Value {
     let rows = summary["rows"].as_array().unwrap();
     let found = rows.iter().find(|row| row["step"] == step);
     found.unwrap_or_else(|| panic!("{step} in {summary:#}"))
 }
 
-fn text(output: &Output) -> String {
+pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned()
 }
 
-const LOOPS: &str = "
+pub(crate) const LOOPS: &str = "
 [[populations]]
 name = 'p'
 users = 5
@@ -91,6 +91,7 @@ fn every_pass_of_a_closed_loop_is_sent_once_and_counted() {
         get["response"], get["service"],
         "a closed loop waits for nothing"
     );
+    assert_eq!(get["late"], Value::Null, "and so nothing is late in it");
 }
 
 #[test]
@@ -106,6 +107,22 @@ fn a_rate_has_its_arrivals_and_no_more() {
     let whole = row(&summary, "p/steps");
     let due = whole["count"].as_u64().unwrap() + whole["dropped"].as_u64().unwrap();
     assert_eq!(due, 200, "sent or dropped, and never both");
+    let late = |at: &str| get["late"][at].as_f64().unwrap();
+    assert!(0.0 < late("p50") && late("p50") <= late("p99_9") && late("p99_9") <= late("max"));
+    assert!(get["response"]["max"].as_f64().unwrap() >= late("max"));
+    let shown = text(&output);
+    assert!(
+        shown
+            .lines()
+            .any(|line| line.trim_start().starts_with("late ")),
+        "{shown}"
+    );
+    let mut judge = assay();
+    let judge = judge
+        .arg("judge")
+        .args(["-t", "late p99.9 < 1 h", "-t", "late max < 1 ns"]);
+    let judged = text(&judge.arg(lab.directory()).output().unwrap());
+    assert!(judged.contains("pass  late p99.9 < 1 h") && judged.contains("FAIL  late max < 1 ns"));
 }
 
 #[test]
@@ -164,7 +181,8 @@ fn nobody_there_is_no_crash() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", free.local_addr().unwrap());
     drop(free);
-    let lab = Lab::new(&url, &format!("thresholds = ['errors < 1 %']\n{LOOPS}"));
+    let plan = LOOPS.replace("users = 5\nloops = 40", "users = 50\nloops = 4");
+    let lab = Lab::new(&url, &format!("thresholds = ['errors < 1 %']\n{plan}"));
     let output = lab.run(&[]);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output));
     assert_eq!(row(&lab.summary(), "p/steps/get")["failed"]["connect"], 200);
@@ -361,6 +379,9 @@ fn two_sides_are_run_in_turns_and_compared() {
         "{}",
         text(&output)
     );
+    let note =
+        "the plans called plan are not the same in all runs: they differ in populations.p.users";
+    assert!(text(&output).contains(note), "{}", text(&output));
     assert_eq!(stub.seen().len(), 2 * 200 + 2 * 80);
     let runs = fs::read_dir(lab.dir.path().join("runs")).unwrap();
     let runs: Vec<PathBuf> = runs.map(|run| run.unwrap().path()).collect();

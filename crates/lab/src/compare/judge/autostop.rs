@@ -9,6 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::grammar::{Compare, Reader, Token, Unclear};
+use super::subject::{Counted, Counts, Subject};
 use crate::clock::{Nanos, seconds};
 use crate::compare::figure::{Unit, show};
 use crate::compare::many;
@@ -45,7 +46,7 @@ impl fmt::Debug for Window<'_> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule {
     text: String,
-    subject: Subject,
+    subject: Subject<Time>,
     compare: Compare,
     /// In seconds, per second, or of one.
     limit: f64,
@@ -53,29 +54,16 @@ pub(crate) struct Rule {
     time: f64,
 }
 
+/// A time of a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Subject {
+enum Time {
     Mean,
-    Max,
-    /// A share of one.
+    /// The response time that this share of one did not exceed.
     Quantile(f64),
-    Rate,
-    Count(Counted),
-    Share(Counted),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Counted {
-    Errors,
-    Wrong,
-    Dropped,
-    /// Index into the classes of statuses.
-    Class(usize),
 }
 
 const SUBJECTS: &str =
     "1xx to 5xx, errors, wrong, dropped, rate, mean, max, or a percentile, such as p99 or p99.9";
-const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 /// A day: whoever means longer means no rule.
 const LONGEST: f64 = 86_400.0;
 
@@ -84,9 +72,9 @@ impl FromStr for Rule {
 
     fn from_str(text: &str) -> Result<Self, Unclear> {
         let mut reader = Reader::new(text);
-        let subject = subject(&mut reader)?;
+        let subject = Subject::parse(&mut reader, time_of, SUBJECTS)?;
         let compare = reader.compare()?;
-        let (subject, limit) = limit(&mut reader, subject)?;
+        let (subject, limit) = subject.limit(&mut reader, Counts::PerSecond)?;
         if !reader.take("for") {
             return Err(reader.unclear("for and a time, such as for 10 s"));
         }
@@ -108,28 +96,12 @@ impl fmt::Display for Rule {
     }
 }
 
-fn subject(reader: &mut Reader<'_>) -> Result<Subject, Unclear> {
-    let Token::Word(word) = reader.peek() else {
-        return Err(reader.unclear(SUBJECTS));
-    };
-    let subject = match word {
-        "mean" => Subject::Mean,
-        "max" => Subject::Max,
-        "rate" => Subject::Rate,
-        "errors" => Subject::Count(Counted::Errors),
-        "wrong" => Subject::Count(Counted::Wrong),
-        "dropped" => Subject::Count(Counted::Dropped),
-        _ => match (
-            CLASSES.iter().position(|class| *class == word),
-            percentile(word),
-        ) {
-            (Some(class), _) => Subject::Count(Counted::Class(class)),
-            (None, Some(share)) => Subject::Quantile(share),
-            (None, None) => return Err(reader.unclear(SUBJECTS)),
-        },
-    };
-    reader.advance();
-    Ok(subject)
+fn time_of(word: &str) -> Option<Time> {
+    match word {
+        "mean" => Some(Time::Mean),
+        "max" => Some(Time::Quantile(1.0)),
+        _ => percentile(word).map(Time::Quantile),
+    }
 }
 
 /// `p99.9` as a share of one.
@@ -140,30 +112,6 @@ fn percentile(word: &str) -> Option<f64> {
         .all(|letter| letter.is_ascii_digit() || letter == '.');
     let percent: f64 = percent.parse().ok().filter(|_| is_number)?;
     (percent > 0.0 && percent < 100.0).then_some(percent / 100.0)
-}
-
-/// The limit, and the subject again: a limit in percent makes a share of a count.
-fn limit(reader: &mut Reader<'_>, subject: Subject) -> Result<(Subject, f64), Unclear> {
-    let counted = match subject {
-        Subject::Mean | Subject::Max | Subject::Quantile(_) => {
-            return Ok((subject, reader.time()?));
-        }
-        Subject::Rate => None,
-        Subject::Count(counted) | Subject::Share(counted) => Some(counted),
-    };
-    let number = reader.number("a number, such as 5 % or 100/s")?;
-    match (reader.peek(), counted) {
-        (Token::Sign("%"), Some(counted)) => {
-            reader.advance();
-            Ok((Subject::Share(counted), number / 100.0))
-        }
-        (Token::Sign("/s"), _) => {
-            reader.advance();
-            Ok((subject, number))
-        }
-        // A number alone is a count in a window of one second, which is the same.
-        _ => Ok((subject, number)),
-    }
 }
 
 fn time(reader: &mut Reader<'_>) -> Result<f64, Unclear> {
@@ -236,37 +184,37 @@ impl Rule {
     fn figure(&self, window: &Window<'_>) -> Option<f64> {
         let quantile = |share| (window.calls > 0).then(|| seconds((window.quantile)(share)));
         match self.subject {
-            Subject::Mean => (window.calls > 0).then(|| seconds(window.mean)),
-            Subject::Max => quantile(1.0),
-            Subject::Quantile(share) => quantile(share),
+            Subject::Time(Time::Mean) => (window.calls > 0).then(|| seconds(window.mean)),
+            Subject::Time(Time::Quantile(share)) => quantile(share),
             Subject::Rate => Some(many(window.calls)),
-            Subject::Count(counted) => Some(many(counted.of(window))),
+            Subject::Count(counted) => Some(many(count(counted, window))),
             Subject::Share(counted) => {
                 let due = match counted {
                     Counted::Dropped => window.calls + window.dropped,
                     Counted::Errors | Counted::Wrong | Counted::Class(_) => window.calls,
                 };
-                (due > 0).then(|| many(counted.of(window)) / many(due))
+                (due > 0).then(|| many(count(counted, window)) / many(due))
             }
         }
     }
 
     fn unit(&self) -> Unit {
         match self.subject {
-            Subject::Mean | Subject::Max | Subject::Quantile(_) => Unit::Seconds,
+            Subject::Time(_) => Unit::Seconds,
             Subject::Rate | Subject::Count(_) => Unit::PerSecond,
             Subject::Share(_) => Unit::Share,
         }
     }
 }
 
-impl Counted {
-    fn of(self, window: &Window<'_>) -> u64 {
-        match self {
-            Self::Errors => window.errors,
-            Self::Wrong => window.wrong,
-            Self::Dropped => window.dropped,
-            Self::Class(class) => window.classes.get(class).copied().unwrap_or(0),
+fn count(counted: Counted, window: &Window<'_>) -> u64 {
+    match counted {
+        Counted::Errors => window.errors,
+        Counted::Wrong => window.wrong,
+        Counted::Dropped => window.dropped,
+        Counted::Class(class) => {
+            let classes = window.classes.get(usize::from(class));
+            classes.copied().unwrap_or(0)
         }
     }
 }

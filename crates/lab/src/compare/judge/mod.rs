@@ -3,6 +3,7 @@
 
 pub(crate) mod autostop;
 pub(crate) mod grammar;
+mod subject;
 pub(crate) mod threshold;
 
 use autostop::Stop;

@@ -1,46 +1,38 @@
 //! Thresholds: what a finished run has to keep, as text, and whether it did. Pure. It must not know
 //! where the summary comes from.
 //!
-//! `[service] FIGURE COMPARISON LIMIT [for step "NAME"]`, such as `p99 < 500 ms`, `errors < 1 %`,
+//! `[service|late] FIGURE COMPARISON LIMIT [for step "NAME"]`, such as `p99 < 500 ms`, `errors < 1 %`,
 //! `rate > 1000/s`, `wrong == 0`, `service p99.9 < 1 s for step "token"`.
 
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use super::grammar::{Compare, Reader, Token, Unclear};
+use super::subject::{Counted, Counts, Subject};
 use crate::compare::figure::{Unit, show};
 use crate::compare::many;
 use crate::compare::metric::{Clock, Statistic};
-use crate::compare::summary::{self, Row, Summary};
+use crate::record::names::Unit as Counting;
+use crate::record::summary::{Row, Summary};
 
 /// Something that a run has to keep.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Threshold {
     /// As it was written.
     text: String,
-    subject: Subject,
+    subject: Subject<Time>,
     compare: Compare,
     /// In seconds, per second, of one, or a count.
     limit: f64,
     step: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Subject {
-    Time(Clock, Statistic),
-    Rate,
-    Count(Counted),
-    Share(Counted),
-}
+/// A time of a run, by its clock.
+type Time = (Clock, Statistic);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Counted {
-    Errors,
-    Dropped,
-    Wrong,
-}
-
-const SUBJECTS: &str = "rate, errors, dropped, wrong, mean, p50, p75, p90, p95, p99, p99.9 or max";
+const SUBJECTS: &str =
+    "rate, errors, dropped, wrong, 1xx to 5xx, mean, p50, p75, p90, p95, p99, p99.9 or max";
+const TIMES: &str = "mean, p50, p75, p90, p95, p99, p99.9 or max";
 
 impl FromStr for Threshold {
     type Err = Unclear;
@@ -49,7 +41,7 @@ impl FromStr for Threshold {
         let mut reader = Reader::new(text);
         let subject = subject(&mut reader)?;
         let compare = reader.compare()?;
-        let (subject, limit) = limit(&mut reader, subject)?;
+        let (subject, limit) = subject.limit(&mut reader, Counts::Total)?;
         let step = if reader.take("for") {
             if !reader.take("step") {
                 return Err(
@@ -77,52 +69,24 @@ impl fmt::Display for Threshold {
     }
 }
 
-fn subject(reader: &mut Reader<'_>) -> Result<Subject, Unclear> {
-    let clock = if reader.take("service") {
-        Some(Clock::Service)
-    } else if reader.take("response") {
-        Some(Clock::Response)
-    } else {
-        None
+fn subject(reader: &mut Reader<'_>) -> Result<Subject<Time>, Unclear> {
+    let clock = match reader.peek() {
+        Token::Word(word) => Clock::parse(word),
+        _ => None,
     };
-    let Token::Word(word) = reader.peek() else {
-        return Err(reader.unclear(SUBJECTS));
+    if clock.is_some() {
+        reader.advance();
+    }
+    let time = |word: &str| {
+        let statistic = Statistic::parse(word)?;
+        Some((clock.unwrap_or(Clock::Response), statistic))
     };
-    let subject = match (Statistic::parse(word), clock, word) {
-        (Some(statistic), clock, _) => Subject::Time(clock.unwrap_or(Clock::Response), statistic),
-        (None, Some(_), _) => {
-            return Err(reader.unclear("mean, p50, p75, p90, p95, p99, p99.9 or max"));
-        }
-        (None, None, "rate") => Subject::Rate,
-        (None, None, "errors") => Subject::Count(Counted::Errors),
-        (None, None, "dropped") => Subject::Count(Counted::Dropped),
-        (None, None, "wrong") => Subject::Count(Counted::Wrong),
-        (None, None, _) => return Err(reader.unclear(SUBJECTS)),
-    };
-    reader.advance();
-    Ok(subject)
-}
-
-/// The limit, and the subject again: a limit in percent makes a share of a count.
-fn limit(reader: &mut Reader<'_>, subject: Subject) -> Result<(Subject, f64), Unclear> {
-    match subject {
-        Subject::Time(_, _) => Ok((subject, reader.time()?)),
-        Subject::Rate => {
-            let number = reader.number("a rate, such as 1000/s")?;
-            if reader.peek() == Token::Sign("/s") {
-                reader.advance();
-            }
-            Ok((subject, number))
-        }
-        Subject::Count(counted) | Subject::Share(counted) => {
-            let number = reader.number("a count, or a share, such as 1 %")?;
-            if reader.peek() == Token::Sign("%") {
-                reader.advance();
-                Ok((Subject::Share(counted), number / 100.0))
-            } else {
-                Ok((subject, number))
-            }
-        }
+    let problem = reader.unclear(TIMES);
+    let expected = if clock.is_some() { TIMES } else { SUBJECTS };
+    match (Subject::parse(reader, time, expected)?, clock) {
+        (subject @ Subject::Time(_), _) | (subject, None) => Ok(subject),
+        // Only times have a clock.
+        (_, Some(_)) => Err(problem),
     }
 }
 
@@ -145,7 +109,25 @@ pub(crate) fn judge(summary: &Summary, thresholds: &[Threshold]) -> Vec<Judgemen
     judged.collect()
 }
 
+/// Where a threshold is on a plot over time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Level {
+    /// A response time, in seconds.
+    Response(f64),
+    /// Per second, over all steps.
+    Rate(f64),
+}
+
 impl Threshold {
+    /// `None` for what such a plot does not show.
+    pub(crate) fn level(&self) -> Option<Level> {
+        match self.subject {
+            Subject::Time((Clock::Response, _)) => Some(Level::Response(self.limit)),
+            Subject::Rate if self.step.is_none() => Some(Level::Rate(self.limit)),
+            _ => None,
+        }
+    }
+
     fn judge(&self, summary: &Summary) -> Judgement {
         let judgement = |passed, figure, step| Judgement {
             threshold: self.text.clone(),
@@ -164,7 +146,7 @@ impl Threshold {
 
     fn unit(&self) -> Unit {
         match self.subject {
-            Subject::Time(_, _) => Unit::Seconds,
+            Subject::Time(_) => Unit::Seconds,
             Subject::Rate => Unit::PerSecond,
             Subject::Count(_) => Unit::Count,
             Subject::Share(_) => Unit::Share,
@@ -175,44 +157,23 @@ impl Threshold {
     fn figure(&self, summary: &Summary) -> Result<(f64, Option<String>), String> {
         let rows = self.rows(summary)?;
         match self.subject {
-            Subject::Time(clock, statistic) => {
+            Subject::Time((clock, statistic)) => {
                 let (figure, row) = self.worst(&rows, clock, statistic)?;
                 Ok((figure, Some(row.step.clone())))
             }
             Subject::Rate => {
-                let rates: Option<f64> = rows.iter().map(|row| row.per_second).sum();
-                let rate = rates.ok_or("a step has no rate")?;
+                let rate = rows.iter().map(|row| row.per_second).sum();
                 Ok((rate, None))
             }
             Subject::Count(counted) => {
-                let (count, _) = self.count(counted, summary, &rows)?;
+                let (count, _) = count(counted, &rows)?;
                 Ok((many(count), None))
             }
             Subject::Share(counted) => {
-                let (count, whole) = self.count(counted, summary, &rows)?;
+                let (count, whole) = count(counted, &rows)?;
                 Ok((many(count) / many(whole), None))
             }
         }
-    }
-
-    /// How many, and of how many. A count of nothing that was measured is not known to be zero.
-    fn count(
-        &self,
-        counted: Counted,
-        summary: &Summary,
-        rows: &[&Row],
-    ) -> Result<(u64, u64), String> {
-        let made: u64 = rows.iter().map(|row| row.count).sum();
-        let dropped: u64 = rows.iter().map(|row| row.dropped).sum();
-        let (count, whole) = match counted {
-            Counted::Errors => (rows.iter().map(|row| row.errors).sum(), made),
-            Counted::Dropped => (dropped, made + dropped),
-            Counted::Wrong => (self.wrong(summary, rows)?, made),
-        };
-        if whole == 0 {
-            return Err("nothing was measured".to_owned());
-        }
-        Ok((count, whole))
     }
 
     /// What the threshold is for: the steps of that name, or all of them.
@@ -223,9 +184,9 @@ impl Threshold {
                 rows.collect::<Vec<_>>()
             };
             // Flows are made of the samples: counting both would count twice.
-            let samples = of_unit(summary::Unit::Sample);
+            let samples = of_unit(Counting::Sample);
             let rows = if samples.is_empty() {
-                of_unit(summary::Unit::Flow)
+                of_unit(Counting::Flow)
             } else {
                 samples
             };
@@ -253,7 +214,11 @@ impl Threshold {
     ) -> Result<(f64, &'a Row), String> {
         let mut worst: Option<(f64, &Row)> = None;
         for row in rows {
-            let figure = statistic.of(clock.of(row));
+            // Only the first call of a flow has a moment at which it is due.
+            if clock == Clock::Late && row.late.is_none() {
+                continue;
+            }
+            let figure = clock.of(row).and_then(|times| statistic.of(times));
             let figure = figure.ok_or_else(|| format!("nothing was measured of {}", row.step))?;
             let is_worse = worst.is_none_or(|(so_far, _)| match self.compare {
                 Compare::Below | Compare::AtMost => figure > so_far,
@@ -266,18 +231,26 @@ impl Threshold {
         }
         worst.ok_or_else(|| "nothing was measured".to_owned())
     }
+}
 
-    fn wrong(&self, summary: &Summary, rows: &[&Row]) -> Result<u64, String> {
-        let of_rows: u64 = rows.iter().flat_map(|row| row.wrong.values()).sum();
-        let of_all: u64 = summary.wrong.values().sum();
-        if self.step.is_none() {
-            return Ok(of_all.max(of_rows));
+/// How many, and of how many. A count of nothing that was measured is not known to be zero.
+fn count(counted: Counted, rows: &[&Row]) -> Result<(u64, u64), String> {
+    let made: u64 = rows.iter().map(|row| row.count).sum();
+    let dropped: u64 = rows.iter().map(|row| row.dropped).sum();
+    let (count, whole) = match counted {
+        Counted::Errors => (rows.iter().map(|row| row.errors).sum(), made),
+        Counted::Dropped => (dropped, made + dropped),
+        Counted::Wrong => (rows.iter().flat_map(|row| row.wrong.values()).sum(), made),
+        Counted::Class(class) => {
+            let statuses = rows.iter().flat_map(|row| &row.statuses);
+            let of_class = statuses.filter(|(status, _)| **status / 100 == u16::from(class) + 1);
+            (of_class.map(|(_, count)| count).sum(), made)
         }
-        if of_rows == 0 && of_all > 0 && summary.rows.iter().all(|row| row.wrong.is_empty()) {
-            return Err("wrong answers were counted for the whole run only".to_owned());
-        }
-        Ok(of_rows)
+    };
+    if whole == 0 {
+        return Err("nothing was measured".to_owned());
     }
+    Ok((count, whole))
 }
 
 /// A step is named by its whole path or by the end of it: `token` is `users/login/token`.

@@ -83,7 +83,7 @@ impl<'a> Flows<'a> {
             return Some(plan(name, kind.clone()?, format!("flows.{name}")));
         }
         if self.built_in.contains(&name) {
-            let (flow, with) = (name.to_owned(), With::new(&table.with));
+            let (flow, with) = (name.to_owned(), With(table.with.clone()));
             return Some(plan(
                 name,
                 FlowKind::BuiltIn { flow, with },

@@ -3,6 +3,7 @@ use std::path::Path;
 use crate::call::{Flow as _, Next, Reply};
 use crate::plan::model::{FeedSource, FlowKind, Load, TargetName};
 use crate::plan::steps::{Pass, reply};
+use crate::plan::think::Think;
 use crate::plan::user::User;
 use crate::plan::{End, Outside, Overrides, Plan, Share};
 
@@ -564,6 +565,25 @@ fn an_ambiguous_or_wrong_argument_is_told_as_one() {
     let staged = "[[populations]]\nflow = 'introspection'\nstages = [{ to = 5, hold = '1 s' }]";
     let fault = parse_with(staged, &duration("5 s")).unwrap_err();
     assert!(fault.contains("has `stages`"), "{fault}");
+}
+
+#[test]
+fn lists_and_tables_are_set_as_they_are_written_in_a_plan() {
+    let plan = parse_with(TWO, &set("thresholds=['p99 < 1 s', \"errors == 0\"]")).unwrap();
+    assert_eq!(plan.thresholds, ["p99 < 1 s", "errors == 0"]);
+    let think = set("populations.steady.think={min = '1 s', max = '2 s'}");
+    let plan = parse_with(TWO, &think).unwrap();
+    let steady = plan.populations.iter().find(|p| p.name == "steady");
+    assert_ne!(steady.unwrap().think, Think::None);
+    let wrong = set("populations.steady.think={min = '1 s', most = '2 s'}");
+    let fault = parse_with(TWO, &wrong).unwrap_err();
+    assert!(
+        fault.starts_with("the argument `--set populations.steady.think=…`"),
+        "{fault}"
+    );
+    // What looks like the beginning of one and is none is a text.
+    let fault = parse_with(TWO, &set("warmup={1 s")).unwrap_err();
+    assert!(fault.contains("length of time"), "{fault}");
 }
 
 #[test]

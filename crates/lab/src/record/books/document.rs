@@ -68,6 +68,9 @@ struct BookDocument {
     /// Missing when it is the same as the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     service: Option<LatencyDocument>,
+    /// Missing where nothing was late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    late: Option<LatencyDocument>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -162,6 +165,7 @@ impl BookDocument {
                 .map(LatencyDocument::of)
                 .transpose()?,
             service: book.service.as_ref().map(LatencyDocument::of).transpose()?,
+            late: book.late.as_ref().map(LatencyDocument::of).transpose()?,
         })
     }
 
@@ -175,6 +179,7 @@ impl BookDocument {
             dropped: self.dropped,
             response: self.response.map(|document| document.read()).transpose()?,
             service: self.service.map(|document| document.read()).transpose()?,
+            late: self.late.map(|document| document.read()).transpose()?,
         })
     }
 }

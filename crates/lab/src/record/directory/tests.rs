@@ -113,6 +113,7 @@ fn logins() -> Vec<Sample> {
 }
 
 const MEASURED: Span = Span {
+    begin_ns: 0,
     from_ns: 500 * MS,
     until_ns: 2200 * MS,
 };

@@ -23,6 +23,7 @@ pub(crate) enum Metric {
     RightPerSecond,
     Response(Time),
     Service(Time),
+    Late(Time),
     /// The mean or the greatest value of a watched series.
     Mean(String),
     Max(String),
@@ -77,6 +78,7 @@ impl Metric {
             _ => match text.split_once('.')? {
                 ("response", time) => Self::Response(Time::parse(time)?),
                 ("service", time) => Self::Service(Time::parse(time)?),
+                ("late", time) => Self::Late(Time::parse(time)?),
                 _ => return None,
             },
         })
@@ -104,6 +106,7 @@ impl Metric {
             Self::RightPerSecond => per_second(book.right, source.seconds),
             Self::Response(time) => time.of(book.response()?) / scale.nanos(),
             Self::Service(time) => time.of(book.service()?) / scale.nanos(),
+            Self::Late(time) => time.of(book.late()?) / scale.nanos(),
             Self::Mean(name) => series(name)?.mean,
             Self::Max(name) => series(name)?.max,
         })
@@ -158,7 +161,7 @@ impl fmt::Display for Unknown<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,
-            "no metric {:?}: count, right, errors, error_share, dropped, bytes, per_second, right_per_second, response.TIME, service.TIME (mean, p50, p75, p90, p95, p99, p99_9, max), resource.SERIES.mean, resource.SERIES.max",
+            "no metric {:?}: count, right, errors, error_share, dropped, bytes, per_second, right_per_second, response.TIME, service.TIME, late.TIME (mean, p50, p75, p90, p95, p99, p99_9, max), resource.SERIES.mean, resource.SERIES.max",
             self.0
         )
     }

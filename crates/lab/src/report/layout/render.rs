@@ -44,6 +44,7 @@ pub(crate) fn render(layout: &Layout, runs: &[&Kept]) -> Result<String, LayoutEr
     for run in runs {
         let mut lines = run.summary.notes.clone();
         lines.extend(warnings(&run.summary));
+        lines.extend(lacks(layout, run));
         remarks.extend(
             lines
                 .iter()
@@ -54,6 +55,22 @@ pub(crate) fn render(layout: &Layout, runs: &[&Kept]) -> Result<String, LayoutEr
         write!(out, "\nRemarks on the runs:\n\n{}", remarks.concat())?;
     }
     Ok(out)
+}
+
+/// What the layout asks for and the run does not have.
+fn lacks(layout: &Layout, run: &Kept) -> Option<String> {
+    let names = layout.asks().into_iter();
+    let missing: Vec<&str> = names.filter(|name| value(run, name).is_none()).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let labels = missing.iter().map(|name| format!("--label {name}=…"));
+    Some(format!(
+        "it has no {}, which this layout asks for (`assay run … {}`): there is a dash in that place, \
+         and rows by it leave the run out.",
+        missing.join(", "),
+        labels.collect::<Vec<_>>().join(" ")
+    ))
 }
 
 fn name(run: &Kept) -> String {

@@ -27,8 +27,18 @@ pub(super) fn value(run: &Kept, name: &str) -> Option<String> {
             let each = versions.map(|(program, version)| format!("{program} {version}"));
             Some(each.collect::<Vec<_>>().join(", "))
         }
+        "users" => users(&run.plan).map(|users| users.to_string()),
         _ => place(run, name),
     }
+}
+
+/// The users of all populations together, as the plan was used.
+fn users(plan: &toml::Table) -> Option<i64> {
+    let populations = plan.get("populations")?.as_array()?;
+    let users = populations
+        .iter()
+        .filter_map(|population| population.get("users")?.as_integer());
+    users.reduce(i64::saturating_add)
 }
 
 fn place(run: &Kept, name: &str) -> Option<String> {

@@ -47,6 +47,7 @@ fn run(labels: &[(&str, &str)], steps: &[(&str, u64, u64)]) -> Kept {
         books,
         checks: Vec::new(),
         measured: Span {
+            begin_ns: 0,
             from_ns: 0,
             until_ns: 10_000 * MS,
         },
@@ -71,8 +72,9 @@ fn run(labels: &[(&str, &str)], steps: &[(&str, u64, u64)]) -> Kept {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect(),
         environment: Environment::default(),
-        plan: "[population]\nusers = 7".parse().unwrap(),
+        plan: "[[populations]]\nusers = 7".parse().unwrap(),
         target: toml::Table::new(),
+        told: Vec::new(),
     }
 }
 
@@ -102,6 +104,35 @@ fn every_layout_of_the_repository_can_be_filled() {
         layouts += 1;
     }
     assert!(layouts >= 3);
+}
+
+#[test]
+fn what_a_layout_asks_for_and_a_run_lacks_is_said() {
+    let steps = [("users/password/token", 10, 2)];
+    let runs = [
+        run(&[("setup", "plain")], &steps),
+        run(&[("users", "5")], &steps),
+    ];
+    let document = rendered(&kept("cache-sync.toml"), &runs);
+    let said = "- one: it has no setup, which this layout asks for (`assay run … --label setup=…`)";
+    assert_eq!(document.matches(said).count(), 1, "{document}");
+    assert!(
+        !document.contains("it has no users"),
+        "the plan tells: {document}"
+    );
+}
+
+#[test]
+fn users_are_those_of_the_plan_where_no_label_says_otherwise() {
+    let mut run = run(&[], &[("a/b/c", 1, 1)]);
+    assert_eq!(select::value(&run, "users").as_deref(), Some("7"));
+    run.plan =
+        "[[populations]]\nusers = 3\n[[populations]]\nrate = '5/s'\n[[populations]]\nusers = 4"
+            .parse()
+            .unwrap();
+    assert_eq!(select::value(&run, "users").as_deref(), Some("7"));
+    run.labels.insert("users".to_owned(), "50".to_owned());
+    assert_eq!(select::value(&run, "users").as_deref(), Some("50"));
 }
 
 #[test]
@@ -178,7 +209,7 @@ Unit: token (one right sample). Each figure is the median of up to 2 runs. Error
 #[test]
 fn a_step_that_no_run_has_is_a_sentence() {
     let text = r#"
-        title = "{strategy}, {plan.population.users} users, {nothing}"
+        title = "{strategy}, {plan.populations.0.users} users, {nothing}"
         [[block]]
         heading = "Tokens"
         [block.hey]
@@ -201,7 +232,9 @@ fn a_step_that_no_run_has_is_a_sentence() {
     );
     assert!(document.contains("  [200]\t10 responses\n"));
     assert!(
-        document.ends_with("```\n\n```\nNot run.\n```\n"),
+        document.contains(
+            "```\n\n```\nNot run.\n```\n\nRemarks on the runs:\n\n- one: it has no nothing,"
+        ),
         "{document}"
     );
 }

@@ -26,6 +26,14 @@ pub(crate) struct Panel {
     pub(crate) unit: String,
     pub(crate) scale: Scale,
     pub(crate) lines: Vec<Line>,
+    /// Values with a name, such as what is not to be exceeded.
+    pub(crate) levels: Vec<Level>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Level {
+    pub(crate) at: f64,
+    pub(crate) name: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +55,7 @@ impl TimeChart {
         let lines = || self.panels.iter().flat_map(|panel| &panel.lines);
         let names = colours(lines());
         let ends = lines().flat_map(|line| &line.points).map(|point| point.0);
+        let ends = ends.chain(self.markers.iter().map(|marker| marker.at));
         let end = ends.filter(|end| end.is_finite()).fold(0.0, f64::max);
         let mut page = Page::default();
         page.text((LEFT, 26.0), "h", Anchor::Start, &self.title);
@@ -77,15 +86,18 @@ impl TimeChart {
             top += ROW;
         }
         let values = panel.lines.iter().flat_map(|line| &line.points);
+        let values = values.map(|point| point.1);
+        let values = values.chain(panel.levels.iter().map(|level| level.at));
         let frame = Frame {
             top: top + 6.0,
             height: PANEL,
             x: Axis::of_time(end),
-            y: Axis::of_values(values.map(|point| point.1), panel.scale),
+            y: Axis::of_values(values, panel.scale),
         };
         self.bands(page, &frame, is_first);
         frame.draw(page, is_last);
         self.markers(page, &frame, is_first);
+        levels(page, &frame, &panel.levels);
         for (line, (colour, _)) in panel.lines.iter().zip(&entries) {
             frame.curve(page, *colour, &line.points);
         }
@@ -127,6 +139,17 @@ impl TimeChart {
     }
 }
 
+/// Lines across, each with its name above it at the right.
+fn levels(page: &mut Page, frame: &Frame, levels: &[Level]) {
+    for level in levels {
+        let Some(y) = frame.up(level.at) else {
+            continue;
+        };
+        page.line("mark", (LEFT, y), (RIGHT, y));
+        page.text((RIGHT - 2.0, y - 3.0), "s", Anchor::End, &level.name);
+    }
+}
+
 /// A row with the title and the unit of what follows; returns where that begins.
 pub(crate) fn heading(page: &mut Page, top: f64, title: &str, unit: &str) -> f64 {
     let text = match (title, unit) {
@@ -160,6 +183,7 @@ mod tests {
             unit: "% of a core".to_owned(),
             scale: Scale::Linear,
             lines,
+            levels: Vec::new(),
         }
     }
 
@@ -238,6 +262,37 @@ mod tests {
         assert_eq!(svg.matches(">60 s<").count(), 1);
         assert_eq!(svg.matches(">checkpoint<").count(), 1);
         assert_eq!(svg.matches("class=\"mark\"").count(), 2);
+    }
+
+    #[test]
+    fn a_level_is_drawn_where_no_curve_reaches() {
+        let mut panel = panel(vec![line("p99", &[(0.0, 20.0), (1.0, 40.0)])]);
+        panel.levels.push(Level {
+            at: 500.0,
+            name: "p99 < 500 ms".to_owned(),
+        });
+        let chart = TimeChart {
+            panels: vec![panel],
+            ..TimeChart::default()
+        };
+        let svg = chart.svg();
+        assert_well_formed(&svg);
+        assert!(
+            svg.contains(">p99 &lt; 500 ms<") && svg.contains(">500<"),
+            "{svg}"
+        );
+        assert_eq!(svg.matches("class=\"mark\"").count(), 1);
+    }
+
+    #[test]
+    fn a_moment_after_the_last_point_is_on_the_axis() {
+        let mut chart = chart();
+        chart.markers[0].at = 75.0;
+        let svg = chart.svg();
+        assert!(
+            svg.contains(">checkpoint<") && svg.contains(">70 s<"),
+            "{svg}"
+        );
     }
 
     #[test]

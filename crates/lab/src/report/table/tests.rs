@@ -29,6 +29,7 @@ fn row(step: &str, unit: Unit) -> Row {
         bytes: 1,
         response: of(2.5),
         service: of(2.5),
+        late: None,
     }
 }
 
@@ -40,6 +41,7 @@ fn summary() -> Summary {
     token.errors = 6;
     token.dropped = 9;
     token.service = of(2.25);
+    token.late = Some(of(0.25));
     Summary {
         format: FORMAT,
         plan: "code".to_owned(),

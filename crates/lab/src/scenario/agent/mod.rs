@@ -3,8 +3,6 @@
 
 pub(crate) mod cookie;
 mod date;
-pub(crate) mod form;
-mod html;
 
 use http::{HeaderValue, StatusCode, header};
 use url::Url;

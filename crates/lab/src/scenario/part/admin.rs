@@ -1,7 +1,7 @@
 //! Requests to the interface through which clients and users are made, as the target's file describes
 //! them. It must not know whether a run measures them or is being prepared by them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,8 +10,9 @@ use url::Url;
 use super::{basic, bearer};
 use crate::call::{Call, Reply, Wrong};
 use crate::scenario::judge::answer::{self, pointed, unexpected, wrong};
+use crate::scenario::names::Names;
 use crate::scenario::parameters::Depth;
-use crate::scenario::pass::{Part, Run, Sent};
+use crate::scenario::pass::{Ground, Part, Run, Sent};
 use crate::scenario::target::file::{AdminAuth, Operation, Verb};
 use crate::scenario::template::Template;
 use crate::scenario::user::Held;
@@ -46,6 +47,13 @@ impl SignIn {
 impl Part for SignIn {
     fn steps(&self) -> Vec<String> {
         vec!["sign-in".to_owned()]
+    }
+
+    fn names(&self, _: &Ground) -> Names {
+        Names {
+            needs: self.0.names(),
+            ..Names::default()
+        }
     }
 
     fn begin(&self, run: &mut Run<'_>) -> Result<Option<Sent>, Wrong> {
@@ -100,6 +108,23 @@ impl Create {
 impl Part for Create {
     fn steps(&self) -> Vec<String> {
         vec!["create".to_owned()]
+    }
+
+    fn names(&self, ground: &Ground) -> Names {
+        let own: BTreeSet<String> = self
+            .names
+            .iter()
+            .map(|(name, _)| (*name).to_owned())
+            .collect();
+        let called = self.names.iter().map(|(_, template)| template);
+        let mut names = Names::of(called).and(of_auth(&ground.admin));
+        if let Some(operation) = &self.operation {
+            let asked = operation.names().into_iter();
+            names.needs.extend(asked.filter(|name| !own.contains(name)));
+        }
+        names.gives = own;
+        names.gives.extend(self.answer.keys().cloned());
+        names
     }
 
     fn begin(&self, run: &mut Run<'_>) -> Result<Option<Sent>, Wrong> {
@@ -184,6 +209,12 @@ impl Part for Handle {
         vec![self.step.to_owned()]
     }
 
+    fn names(&self, ground: &Ground) -> Names {
+        let mut names = Names::of(of_auth(&ground.admin));
+        names.needs.extend(self.operation.names());
+        names
+    }
+
     fn begin(&self, run: &mut Run<'_>) -> Result<Option<Sent>, Wrong> {
         let call = call(run, &self.operation)?;
         Ok(Some(Sent { step: 0, call }))
@@ -212,6 +243,15 @@ impl Part for Handle {
             ));
         }
         Ok(None)
+    }
+}
+
+/// The templates of what every request of an administrator carries.
+fn of_auth(auth: &AdminAuth) -> Vec<&Template> {
+    match auth {
+        AdminAuth::None | AdminAuth::Grant { .. } => Vec::new(),
+        AdminAuth::Bearer { token } => vec![token],
+        AdminAuth::Basic { username, password } => vec![username, password],
     }
 }
 

@@ -10,10 +10,11 @@ use crate::call::{Call, Reply, Wrong};
 use crate::scenario::jose::encode;
 use crate::scenario::judge::answer::wrong;
 use crate::scenario::judge::callback;
+use crate::scenario::names::Names;
 use crate::scenario::parameters::Parameters;
-use crate::scenario::pass::{Notes, Part, Run, Sent};
+use crate::scenario::pass::{Ground, Notes, Part, Run, Sent};
 use crate::scenario::target::set_up::get;
-use crate::scenario::template::Scope;
+use crate::scenario::template::{Scope, Template};
 
 pub(crate) struct Authorize {
     url: Url,
@@ -56,6 +57,30 @@ impl Authorize {
 impl Part for Authorize {
     fn steps(&self) -> Vec<String> {
         self.browser.steps()
+    }
+
+    fn names(&self, ground: &Ground) -> Names {
+        let parameters = &ground.parameters;
+        let always = [&parameters.client_id, &parameters.redirect_uri];
+        let names = Names::of(always)
+            .and(&parameters.scope)
+            .and(&parameters.prompt)
+            .and(parameters.extra.values());
+        // Whoever says so wants no page of a login.
+        let is_silent = parameters.prompt.as_ref().and_then(Template::constant) == Some("none");
+        // Other names of stages may belong to pages that never come; these are what a login is made of.
+        let of_login = [
+            ("username", &parameters.username),
+            ("password", &parameters.password),
+        ];
+        let asked = self.browser.names();
+        let is_asked = |(name, _): &(&str, &Template)| !is_silent && asked.contains(*name);
+        names.and(
+            of_login
+                .into_iter()
+                .filter(is_asked)
+                .map(|(_, value)| value),
+        )
     }
 
     fn begin(&self, run: &mut Run<'_>) -> Result<Option<Sent>, Wrong> {

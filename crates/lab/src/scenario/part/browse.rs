@@ -1,6 +1,8 @@
 //! A browser on its way through a server's pages, by the stages of the target's file, until it comes
 //! back to the client. It must not know what the way is for: logins and logouts are alike.
 
+use std::collections::BTreeSet;
+
 use http::header;
 use serde_json::Value;
 use url::{Origin, Url};
@@ -9,6 +11,7 @@ use crate::call::{Call, Reply, Wrong};
 use crate::scenario::agent::redirect;
 use crate::scenario::judge::answer::{self, is_code, pointed, shown, wrong};
 use crate::scenario::judge::callback::is_home;
+use crate::scenario::names::Names;
 use crate::scenario::pass::{Run, Sent};
 use crate::scenario::target::file::{CallStage, FormStage, Stage, Stages};
 use crate::scenario::target::set_up::get;
@@ -68,6 +71,16 @@ impl Browser {
 
     pub(crate) fn steps(&self) -> Vec<String> {
         self.steps.clone()
+    }
+
+    /// The variables that its stages are filled with.
+    pub(crate) fn names(&self) -> BTreeSet<String> {
+        let stages = self.stages.iter().map(|staged| &staged.stage);
+        let forms = stages.clone().filter_map(|stage| stage.form.as_ref());
+        let calls = stages.filter_map(|stage| stage.call.as_ref());
+        let mut names = Names::of(forms.flat_map(|form| form.fill.values())).needs;
+        names.extend(calls.flat_map(|call| call.request.names()));
+        names
     }
 
     /// The index of a stage.

@@ -4,8 +4,9 @@ use url::Url;
 
 use crate::call::{Reply, Wrong};
 use crate::scenario::judge::answer::{self, wrong};
+use crate::scenario::names::Names;
 use crate::scenario::parameters::Depth;
-use crate::scenario::pass::{Part, Run, Sent};
+use crate::scenario::pass::{Ground, Part, Run, Sent};
 use crate::scenario::target::set_up::{get, judge_keys, judge_metadata};
 
 pub(crate) enum Document {
@@ -20,6 +21,10 @@ impl Part for Document {
             Self::Keys(_) => "jwks",
         };
         vec![name.to_owned()]
+    }
+
+    fn names(&self, _: &Ground) -> Names {
+        Names::default()
     }
 
     fn begin(&self, _: &mut Run<'_>) -> Result<Option<Sent>, Wrong> {

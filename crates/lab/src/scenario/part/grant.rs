@@ -10,8 +10,9 @@ use crate::call::{Call, Reply, Wrong};
 use crate::scenario::judge::answer::{self, wrong};
 use crate::scenario::judge::id_token;
 use crate::scenario::judge::token::{self, Time, TokenResponse};
+use crate::scenario::names::Names;
 use crate::scenario::parameters::{Depth, Parameters};
-use crate::scenario::pass::{Part, Run, Sent};
+use crate::scenario::pass::{Ground, Part, Run, Sent};
 use crate::scenario::template::{Scope, Variables};
 use crate::scenario::user::Held;
 
@@ -194,6 +195,14 @@ impl Part for TokenRequest {
         vec![self.step.to_owned()]
     }
 
+    fn names(&self, ground: &Ground) -> Names {
+        names(self.grant, &ground.parameters)
+    }
+
+    fn issues(&self) -> bool {
+        true
+    }
+
     fn begin(&self, run: &mut Run<'_>) -> Result<Option<Sent>, Wrong> {
         if self.unless.is_met(run) {
             return Ok(None);
@@ -227,7 +236,7 @@ fn prepare(grant: Grant, url: &Url, parameters: &Parameters) -> Option<Call> {
     let nothing = Variables::new();
     let scope = Scope {
         pass: &nothing,
-        user: &nothing,
+        user: &(),
         target: &nothing,
     };
     build(grant, url, parameters, &scope, ("", "")).ok()
@@ -271,6 +280,24 @@ fn build(
     Ok(call.post(url))
 }
 
+/// What [`build`] and the judge of the answer fill in.
+fn names(grant: Grant, parameters: &Parameters) -> Names {
+    let names = Names::of_client(parameters);
+    let names = match parameters.judge {
+        Depth::Full => names.and(&parameters.audience),
+        Depth::Status | Depth::Shape => names,
+    };
+    match grant {
+        Grant::Refresh => names,
+        Grant::Code => names.and([&parameters.redirect_uri]),
+        Grant::Password => names
+            .and([&parameters.username, &parameters.password])
+            .and(&parameters.scope)
+            .and(parameters.extra.values()),
+        Grant::ClientCredentials => names.and(&parameters.scope).and(parameters.extra.values()),
+    }
+}
+
 fn requested_scope<'a>(run: &'a Run<'_>) -> Result<Option<Cow<'a, str>>, Wrong> {
     let asked = run.ground.parameters.scope.as_ref();
     asked.map(|scope| scope.render(&run.scope())).transpose()
@@ -309,6 +336,10 @@ impl Replay {
 impl Part for Replay {
     fn steps(&self) -> Vec<String> {
         vec!["replay".to_owned()]
+    }
+
+    fn names(&self, ground: &Ground) -> Names {
+        names(self.grant, &ground.parameters)
     }
 
     fn begin(&self, run: &mut Run<'_>) -> Result<Option<Sent>, Wrong> {

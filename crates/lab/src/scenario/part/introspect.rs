@@ -6,8 +6,9 @@ use url::Url;
 use super::ClientCall;
 use crate::call::{Reply, Wrong};
 use crate::scenario::judge::answer::{self, shown, wrong};
+use crate::scenario::names::Names;
 use crate::scenario::parameters::Depth;
-use crate::scenario::pass::{Part, Run, Sent};
+use crate::scenario::pass::{Ground, Part, Run, Sent};
 
 #[derive(Deserialize)]
 struct IntrospectionResponse {
@@ -33,6 +34,11 @@ impl Introspect {
 impl Part for Introspect {
     fn steps(&self) -> Vec<String> {
         vec!["introspect".to_owned()]
+    }
+
+    fn names(&self, ground: &Ground) -> Names {
+        let parameters = &ground.parameters;
+        Names::of_client(parameters).and(&parameters.token)
     }
 
     fn begin(&self, run: &mut Run<'_>) -> Result<Option<Sent>, Wrong> {

@@ -7,7 +7,8 @@ use super::browse::{Browser, Hop, stranded};
 use crate::call::{Reply, Wrong};
 use crate::scenario::judge::answer::wrong;
 use crate::scenario::judge::callback;
-use crate::scenario::pass::{Part, Run, Sent};
+use crate::scenario::names::Names;
+use crate::scenario::pass::{Ground, Part, Run, Sent};
 use crate::scenario::target::set_up::get;
 
 pub(crate) struct Logout {
@@ -24,6 +25,10 @@ impl Logout {
 impl Part for Logout {
     fn steps(&self) -> Vec<String> {
         self.browser.steps()
+    }
+
+    fn names(&self, ground: &Ground) -> Names {
+        Names::of([&ground.parameters.post_logout_redirect_uri])
     }
 
     fn begin(&self, run: &mut Run<'_>) -> Result<Option<Sent>, Wrong> {

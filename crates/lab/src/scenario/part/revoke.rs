@@ -6,7 +6,8 @@ use url::Url;
 use super::ClientCall;
 use crate::call::{Reply, Wrong};
 use crate::scenario::judge::answer::{self, wrong};
-use crate::scenario::pass::{Part, Run, Sent};
+use crate::scenario::names::Names;
+use crate::scenario::pass::{Ground, Part, Run, Sent};
 
 pub(crate) struct Revoke {
     url: Url,
@@ -21,6 +22,10 @@ impl Revoke {
 impl Part for Revoke {
     fn steps(&self) -> Vec<String> {
         vec!["revoke".to_owned()]
+    }
+
+    fn names(&self, ground: &Ground) -> Names {
+        Names::of_client(&ground.parameters)
     }
 
     fn begin(&self, run: &mut Run<'_>) -> Result<Option<Sent>, Wrong> {

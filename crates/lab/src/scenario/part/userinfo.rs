@@ -9,8 +9,9 @@ use crate::call::{Reply, Wrong};
 use crate::scenario::jose::claims::Claims;
 use crate::scenario::jose::jws::{BadToken, Compact};
 use crate::scenario::judge::answer::{self, wrong};
+use crate::scenario::names::Names;
 use crate::scenario::parameters::Depth;
-use crate::scenario::pass::{Part, Run, Sent};
+use crate::scenario::pass::{Ground, Part, Run, Sent};
 use crate::scenario::target::set_up::get;
 
 #[derive(Deserialize)]
@@ -31,6 +32,10 @@ impl Userinfo {
 impl Part for Userinfo {
     fn steps(&self) -> Vec<String> {
         vec!["userinfo".to_owned()]
+    }
+
+    fn names(&self, _: &Ground) -> Names {
+        Names::default()
     }
 
     fn begin(&self, run: &mut Run<'_>) -> Result<Option<Sent>, Wrong> {

@@ -1,7 +1,7 @@
 //! The file of a target: what differs between vendors, as data. It must not know flows; `docs/flows.md` describes it
 //! for those who write one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -12,9 +12,10 @@ use serde_json::Value;
 use url::Url;
 
 use crate::call::{Call, Wrong};
-use crate::scenario::agent::form::Selector;
+use crate::page::form::Selector;
 use crate::scenario::judge::answer::wrong;
-use crate::scenario::template::{BadTemplate, Scope, Template, Variables, check_json, render_json};
+use crate::scenario::names::Names;
+use crate::scenario::template::{Scope, Template, Variables, check_json, json_names, render_json};
 
 /// A target as its file says it, before anything was asked of it.
 #[derive(Clone, Deserialize)]
@@ -170,9 +171,9 @@ pub(crate) struct Operation {
 pub(crate) struct Json(Value);
 
 impl TryFrom<Value> for Json {
-    type Error = BadTemplate;
+    type Error = String;
 
-    fn try_from(value: Value) -> Result<Self, BadTemplate> {
+    fn try_from(value: Value) -> Result<Self, String> {
         check_json(&value)?;
         Ok(Self(value))
     }
@@ -223,6 +224,17 @@ impl Operation {
             headers,
             body,
         })
+    }
+
+    /// The variables that it is filled with.
+    pub(crate) fn names(&self) -> BTreeSet<String> {
+        let form = self.form.iter().flat_map(BTreeMap::values);
+        let texts = form.chain(self.headers.values()).chain([&self.url]);
+        let mut names = Names::of(texts).needs;
+        if let Some(Json(json)) = &self.json {
+            names.extend(json_names(json));
+        }
+        names
     }
 
     fn body(&self, scope: &Scope<'_>) -> Result<(Bytes, Option<&'static str>), Wrong> {

@@ -5,12 +5,13 @@ pub(crate) mod file;
 pub(crate) mod prepare;
 pub(crate) mod set_up;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use url::{Origin, Url};
 
 use super::jose::jwk::KeySet;
-use super::template::{Variables, fill};
+use super::template::{Template, Variables, fill};
 use file::{EndpointsFile, SecretSource, Stage, Stages, TargetFile};
 
 /// Variables that are made of variables: deeper than this is a circle.
@@ -67,7 +68,7 @@ impl Target {
         let raw: TargetFile = toml::from_str(text)?;
         let variables = expand(&raw, set)?;
         let mut table = toml::Value::Table(toml::from_str(text)?);
-        fill(&mut table, &variables);
+        fill(&mut table, &templates(&variables));
         let file: TargetFile = table.try_into()?;
         file.check()?;
         let discovery = match file.discovery.as_deref() {
@@ -142,6 +143,16 @@ impl Target {
     }
 }
 
+/// Those that are templates.
+fn templates(variables: &Variables) -> BTreeMap<String, Template> {
+    let variables = variables.iter();
+    let templates = variables.filter_map(|(name, text)| {
+        let template = Template::parse(text).ok()?;
+        Some((name.clone(), template))
+    });
+    templates.collect()
+}
+
 fn expand(raw: &TargetFile, set: &Variables) -> Result<Variables, BadTarget> {
     let mut variables = raw.variables.clone();
     for (name, value) in set {
@@ -156,7 +167,7 @@ fn expand(raw: &TargetFile, set: &Variables) -> Result<Variables, BadTarget> {
         variable.clone_from(value);
     }
     for _ in 0..DEPTH {
-        let known = variables.clone();
+        let known = templates(&variables);
         for value in variables.values_mut() {
             let mut text = toml::Value::String(std::mem::take(value));
             fill(&mut text, &known);

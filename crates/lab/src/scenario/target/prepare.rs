@@ -90,7 +90,7 @@ impl Prepare {
         let mut notes = Notes::default();
         let index = task.index.to_string();
         notes.variables.insert("index".to_owned(), index);
-        Pass::new(self.scenario(task.kind), worker, notes, now)
+        Pass::new(self.scenario(task.kind), (worker, &()), notes, now)
     }
 
     /// After the task is done: its row for the feed of clients (`client_id`, `client_secret` and what

@@ -226,8 +226,8 @@ fn the_options_of_a_login_are_sent() {
         format!("{SCOPE}prompt = 'consent'\nmax_age = 60\nextra = {{ acr_values = 'gold' }}");
     let scenario = scenario("authorization-code", &options, &target);
     let mut user = user();
-    let mut draws = <rand_chacha::ChaCha8Rng as rand::SeedableRng>::seed_from_u64(1);
-    let mut flow = scenario.begin(&mut user, &mut draws, || super::op::NOW);
+    let (state, mut own) = user.split(1);
+    let mut flow = scenario.begin(state, &mut own, || super::op::NOW);
     let crate::call::Next::Send { call, .. } = flow.advance(None).unwrap() else {
         panic!("nothing to send");
     };
@@ -264,5 +264,5 @@ fn a_logout_ends_with_the_client() {
     let mut user = user();
     let steps = pass(&scenario, &mut user, &mut op, 1).unwrap();
     assert_eq!(steps[5..], ["token", "logout", "confirm"]);
-    assert_eq!(user.tokens.last_access(), None);
+    assert_eq!(user.state.tokens.last_access(), None);
 }

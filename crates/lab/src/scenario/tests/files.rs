@@ -131,8 +131,11 @@ fn every_login_and_logout_goes_the_way_of_its_vendor() {
 fn play(name: &str, script: &Script, target: &Target) {
     let scenario = Scenario::parse("logout", &script.parameters, target).unwrap();
     let mut user = user();
-    let mut draws = <rand_chacha::ChaCha8Rng as rand::SeedableRng>::seed_from_u64(1);
-    let mut flow = scenario.begin(&mut user, &mut draws, || super::op::NOW);
+    let known = user.variables.clone();
+    let checked = scenario.check_names(&|variable| known.contains_key(variable));
+    checked.unwrap_or_else(|bad| panic!("{name}: {bad}"));
+    let (state, mut own) = user.split(1);
+    let mut flow = scenario.begin(state, &mut own, || super::op::NOW);
     let mut awaited = script.login.iter().chain(&script.logout);
     let mut state = String::new();
     let mut last = None;

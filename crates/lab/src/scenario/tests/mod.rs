@@ -7,6 +7,8 @@ mod op;
 mod plan;
 mod tokens;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use rand::SeedableRng as _;
@@ -18,6 +20,7 @@ use super::target::set_up::SetUp;
 use super::template::Variables;
 use super::user::UserState;
 use crate::call::{Call, Flow, Next, Reply, Wrong};
+use crate::plan::user::User;
 use op::{NOW, Op};
 
 /// A target that has been through its set-up.
@@ -32,8 +35,26 @@ fn scenario(name: &str, parameters: &str, target: &Target) -> Scenario {
     Scenario::parse(name, &toml::from_str(parameters).unwrap(), target).unwrap()
 }
 
-fn user() -> UserState {
-    let mut user = UserState::default();
+/// A user with what feeds give it.
+#[derive(Default)]
+struct Somebody {
+    state: UserState,
+    variables: Variables,
+}
+
+impl Somebody {
+    /// The user of one pass, and the state that it leaves.
+    fn split(&mut self, seed: u64) -> (&mut UserState, User) {
+        let mut user = User::with(ChaCha8Rng::seed_from_u64(seed), Arc::default());
+        for (name, value) in &self.variables {
+            user.set(name, value.clone());
+        }
+        (&mut self.state, user)
+    }
+}
+
+fn user() -> Somebody {
+    let mut user = Somebody::default();
     for (name, value) in [
         ("client_id", "app"),
         ("client_secret", "s&cret"),
@@ -48,14 +69,22 @@ fn user() -> UserState {
 /// The names of the steps of one pass.
 fn pass(
     scenario: &Scenario,
-    user: &mut UserState,
+    user: &mut Somebody,
     op: &mut Op,
     seed: u64,
 ) -> Result<Vec<String>, Wrong> {
-    let mut draws = ChaCha8Rng::seed_from_u64(seed);
-    let mut flow = scenario.begin(user, &mut draws, || NOW);
-    let steps = drive(flow.as_mut(), &mut |call| op.answer(call))?;
-    Ok(steps
+    let names: Vec<String> = user.variables.keys().cloned().collect();
+    let checked = scenario.check_names(&|name| names.iter().any(|known| known == name));
+    let (state, mut user) = user.split(seed);
+    let mut flow = scenario.begin(state, &mut user, || NOW);
+    let steps = drive(flow.as_mut(), &mut |call| op.answer(call));
+    // Whatever lacks a value under load was told before it, and nothing else was.
+    match &steps {
+        Ok(_) => assert!(checked.is_ok(), "{}", checked.unwrap_err()),
+        Err(wrong) if wrong.check == "variable" => assert!(checked.is_err(), "{wrong}"),
+        Err(_) => {}
+    }
+    Ok(steps?
         .into_iter()
         .map(|step| scenario.steps()[step].clone())
         .collect())
@@ -91,4 +120,59 @@ fn reply(call: &Call, status: u16, headers: &[(&str, &str)], body: impl Into<Byt
 fn header<'a>(call: &'a Call, name: &str) -> Option<&'a str> {
     let found = call.headers.iter().find(|(of, _)| of.as_str() == name);
     found.and_then(|(_, value)| value.to_str().ok())
+}
+
+#[test]
+fn names_without_a_value_are_told_before_the_run() {
+    let target = target(&mut Op::new(""));
+    let client = ["client_id", "client_secret"];
+    for (flow, parameters, missing) in [
+        ("client-credentials", "", None),
+        (
+            "password",
+            "",
+            Some("`${password}` has no value: give it as `with.password`"),
+        ),
+        ("password", "username = 'a'\npassword = 'b'", None),
+        (
+            "authorization-code",
+            "redirect_uri = 'http://c/cb'",
+            Some("`${password}`"),
+        ),
+        (
+            "authorization-code",
+            "redirect_uri = 'http://c/cb'\nprompt = 'none'",
+            None,
+        ),
+        (
+            "introspection",
+            "token = '${tokens.token}'",
+            Some("neither the plan nor"),
+        ),
+        ("client-credentials", "scope = 'a-${random:int:1:9}'", None),
+        ("client-credentials", "client_auth = 'none'", None),
+        ("clients", "", None),
+        ("jwks", "", None),
+    ] {
+        let scenario = scenario(flow, parameters, &target);
+        let checked = scenario.check_names(&|name| client.contains(&name));
+        match (checked, missing) {
+            (Ok(()), None) => {}
+            (Err(bad), Some(missing)) => assert!(bad.to_string().contains(missing), "{bad}"),
+            (checked, _) => panic!("{flow} {parameters}: {checked:?}"),
+        }
+    }
+}
+
+#[test]
+fn flows_that_ask_for_tokens_issue_them() {
+    let target = target(&mut Op::new(""));
+    for (flow, issues) in [
+        ("client-credentials", true),
+        ("refresh", true),
+        ("clients", false),
+        ("discovery", false),
+    ] {
+        assert_eq!(scenario(flow, "", &target).issues(), issues, "{flow}");
+    }
 }

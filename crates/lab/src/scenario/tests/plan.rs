@@ -33,8 +33,12 @@ fn a_parameter_that_is_none_is_named_with_what_was_expected() {
             "judge = 'deep'",
             &["password", "judge", "`status`", "`full`"],
         ),
-        ("password", "scope = 3", &["scope", "integer", "string"]),
-        ("password", "scope = '${'", &["scope", "${name}"]),
+        (
+            "password",
+            "scope = ['a']",
+            &["scope", "sequence", "a text"],
+        ),
+        ("password", "scope = '${'", &["scope", "has no `}`"]),
         (
             "authorization-code",
             "expect = ['mfa']",
@@ -144,7 +148,7 @@ fn a_malformed_target_is_told_with_its_line() {
             "{ text = \"secret\" }",
             &["unknown variant `text`", "`env`"],
         ),
-        ("${username}", "${username", &["begins a variable"]),
+        ("${username}", "${username", &["`${username`", "has no `}`"]),
     ] {
         let text = TARGET.replacen(from, to, 1);
         assert_ne!(text, TARGET, "{from}");

@@ -242,10 +242,10 @@ fn introspection_asks_about_the_users_token_until_it_is_about_to_expire() {
         pass(&scenario, &mut user, &mut op, 2).unwrap(),
         ["introspect"]
     );
-    let token = user.tokens.last_access().unwrap().to_owned();
+    let token = user.state.tokens.last_access().unwrap().to_owned();
     assert!(op.bodies.last().unwrap().contains(&token));
-    assert!(user.tokens.access(NOW + 280).is_some());
-    assert!(user.tokens.access(NOW + 295).is_none());
+    assert!(user.state.tokens.access(NOW + 280).is_some());
+    assert!(user.state.tokens.access(NOW + 295).is_none());
 }
 
 #[test]
@@ -400,10 +400,10 @@ fn tokens_have_fingerprints_and_other_answers_have_none() {
     let target = target(&mut op);
     let scenario = scenario("revocation", "", &target);
     let mut user = user();
-    let mut draws = <rand_chacha::ChaCha8Rng as rand::SeedableRng>::seed_from_u64(1);
     let mut seen = Vec::new();
-    for _ in 0..2 {
-        let mut flow = scenario.begin(&mut user, &mut draws, || NOW);
+    for seed in 0..2 {
+        let (state, mut own) = user.split(seed);
+        let mut flow = scenario.begin(state, &mut own, || NOW);
         let mut answer = |call: &crate::call::Call| {
             let reply = op.answer(call);
             seen.push(fingerprint(&reply));

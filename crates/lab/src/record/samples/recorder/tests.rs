@@ -48,6 +48,7 @@ impl Write for Disk {
 fn trailer() -> Trailer {
     Trailer {
         measured: Span {
+            begin_ns: 0,
             from_ns: 5,
             until_ns: 7,
         },

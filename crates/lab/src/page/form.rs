@@ -1,5 +1,5 @@
-//! The forms of a page and what a browser would send of them (HTML, "form submission"), as far as
-//! forms go without scripts and files. It must not know what a form is for.
+//! The forms of a page, the values that they hold, and what a browser would send of them (HTML, "form
+//! submission"), as far as forms go without scripts and files. It must not know what a form is for.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use http::{HeaderValue, Method, header};
 use serde::Deserialize;
 use url::Url;
 
-use super::html::{Token, Tokens, decode};
+use super::tags::{Token, Tokens, decode};
 use crate::call::Call;
 
 /// Which form of a page. All that is given must fit; without anything it is the first form.
@@ -28,6 +28,7 @@ pub(crate) struct Selector {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Form {
     id: Option<String>,
+    name: Option<String>,
     action: String,
     is_post: bool,
     controls: Vec<Control>,
@@ -59,7 +60,7 @@ impl Control {
 
 impl Selector {
     pub(crate) fn find(&self, page: &str) -> Option<Form> {
-        forms(page).into_iter().find(|form| self.fits(form))
+        forms(page).forms.into_iter().find(|form| self.fits(form))
     }
 
     fn fits(&self, form: &Form) -> bool {
@@ -83,7 +84,54 @@ impl Selector {
     }
 }
 
+/// What a page holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Forms {
+    /// In the order of the page.
+    forms: Vec<Form>,
+    /// Controls that are in no form, as pages have them that are sent by scripts.
+    loose: Form,
+}
+
+impl Forms {
+    /// The value of a field: of the form of this id or name, or of the first that has such a field.
+    pub(crate) fn value(&self, form: Option<&str>, field: &str) -> Option<&str> {
+        let loose = form.is_none().then_some(&self.loose);
+        let mut fitting = self.fitting(form).chain(loose);
+        fitting.find_map(|form| form.value(field))
+    }
+
+    /// Where the form of this id or name goes, or the first form.
+    pub(crate) fn action(&self, form: Option<&str>, page: &Url) -> Option<Url> {
+        self.fitting(form).next()?.target(page)
+    }
+
+    fn fitting(&self, wanted: Option<&str>) -> impl Iterator<Item = &Form> {
+        let forms = self.forms.iter();
+        forms.filter(move |form| {
+            let is_called = |name: &Option<String>| name.as_deref() == wanted;
+            wanted.is_none() || is_called(&form.id) || is_called(&form.name)
+        })
+    }
+}
+
 impl Form {
+    /// The value of a field: of a choice, what is chosen.
+    fn value(&self, field: &str) -> Option<&str> {
+        let named = || self.controls.iter().filter(|control| control.name == field);
+        let sent = named().find(|control| control.kind == Kind::Value);
+        sent.or_else(|| named().next())
+            .map(|control| control.value.as_str())
+    }
+
+    /// Where it goes; without an action to where the page came from.
+    fn target(&self, page: &Url) -> Option<Url> {
+        match self.action.as_str() {
+            "" => Some(page.clone()),
+            action => page.join(action).ok(),
+        }
+    }
+
     /// The request of a browser in which somebody typed `filled` (by the names or ids of the fields) and
     /// pressed `press` (the id or name of a button, or `name=value`). `None` where there is no such
     /// button or the action is no URL.
@@ -98,10 +146,7 @@ impl Form {
             None => None,
         };
         let pairs = self.pairs(&self.named(filled), pressed);
-        let mut url = match self.action.as_str() {
-            "" => page.clone(),
-            action => page.join(action).ok()?,
-        };
+        let mut url = self.target(page)?;
         url.set_fragment(None);
         let encoded = Serializer::new(String::new()).extend_pairs(pairs).finish();
         if !self.is_post {
@@ -183,26 +228,30 @@ impl Form {
 }
 
 /// Every form of a page, in its order, with the controls that stand elsewhere and name it.
-fn forms(page: &str) -> Vec<Form> {
+pub(crate) fn forms(page: &str) -> Forms {
     let mut reader = Reader::default();
     for token in Tokens::of(page) {
         reader.take(token);
     }
     let Reader {
-        mut forms, outside, ..
+        mut forms,
+        loose,
+        outside,
+        ..
     } = reader;
     for (id, control) in outside {
         if let Some(form) = forms.iter_mut().find(|form| form.id.as_ref() == Some(&id)) {
             form.controls.push(control);
         }
     }
-    forms
+    Forms { forms, loose }
 }
 
 /// The tags of a page so far.
 #[derive(Debug, Default)]
 struct Reader {
     forms: Vec<Form>,
+    loose: Form,
     is_inside: bool,
     /// Controls that belong to the form of this id.
     outside: Vec<(String, Control)>,
@@ -259,6 +308,7 @@ impl Reader {
                 self.is_inside = true;
                 self.forms.push(Form {
                     id: attributes.get("id").map(str::to_owned),
+                    name: attributes.get("name").map(str::to_owned),
                     action: attributes.text("action").trim().to_owned(),
                     is_post: attributes.text("method").eq_ignore_ascii_case("post"),
                     controls: Vec::new(),
@@ -309,9 +359,12 @@ impl Reader {
         }
         if taken {
             let name = select.text("name");
-            let controls = self.forms.last_mut().map(|form| &mut form.controls);
-            let old =
-                controls.and_then(|all| all.iter_mut().rev().find(|control| control.name == name));
+            let inside = self.forms.last_mut().filter(|_| self.is_inside);
+            let controls = &mut inside.unwrap_or(&mut self.loose).controls;
+            let old = controls
+                .iter_mut()
+                .rev()
+                .find(|control| control.name == name);
             if let Some(old) = old {
                 old.value = attributes.text("value");
             }
@@ -333,8 +386,9 @@ impl Reader {
         };
         if let Some(form) = attributes.get("form") {
             self.outside.push((form.to_owned(), control));
-        } else if let Some(form) = self.forms.last_mut().filter(|_| self.is_inside) {
-            form.controls.push(control);
+        } else {
+            let inside = self.forms.last_mut().filter(|_| self.is_inside);
+            inside.unwrap_or(&mut self.loose).controls.push(control);
         }
     }
 }
@@ -423,6 +477,46 @@ one &amp; two</textarea>
             let form = selector(wanted).find(PAGE);
             assert_eq!(form.and_then(|form| form.id).as_deref(), found, "{wanted}");
         }
+    }
+
+    #[test]
+    fn fields_give_their_values_and_forms_where_they_go() {
+        let page = "<input name=a value=0><form id=one action=/1><input name=b value=1>\
+            <input type=radio name=r value=x><input type=radio name=r value=y checked></form>\
+            <form name=two><input name=b value=2><input name=a value=3></form>";
+        let forms = forms(page);
+        for (form, field, expected) in [
+            (None, "b", Some("1")),
+            (Some("two"), "b", Some("2")),
+            (None, "r", Some("y")),
+            (None, "a", Some("3")),
+            (Some("one"), "a", None),
+            (Some("three"), "b", None),
+        ] {
+            assert_eq!(forms.value(form, field), expected, "{form:?} {field}");
+        }
+        let action = |form| {
+            forms
+                .action(form, &url("http://h/dir/page"))
+                .map(String::from)
+        };
+        assert_eq!(action(None).as_deref(), Some("http://h/1"));
+        assert_eq!(action(Some("two")).as_deref(), Some("http://h/dir/page"));
+        assert_eq!(action(Some("three")), None);
+        let loose = super::forms("<p><input name=csrf value=z>");
+        assert_eq!(loose.value(None, "csrf"), Some("z"));
+        assert_eq!(Selector::default().find("<input name=csrf>"), None);
+    }
+
+    #[test]
+    fn what_is_no_markup_has_no_fields() {
+        let page = "<script>'<input name=a>'</script><!-- <input name=b> --><style><input name=c>\
+             </STYLE><textarea><input name=d></textarea><title><input name=f></title>a < b <input name=e>";
+        let forms = forms(page);
+        for field in ["a", "b", "c", "d", "f"] {
+            assert_eq!(forms.value(None, field), None, "{field}");
+        }
+        assert_eq!(forms.value(None, "e"), Some(""));
     }
 
     #[test]

@@ -15,17 +15,25 @@ pub(super) enum Token<'a> {
 /// Of the entities that are known.
 const LONGEST_NAME: usize = 10;
 
-/// What no browser looks into for tags.
+/// What no browser looks into for tags, and nobody reads.
 const RAW: [&str; 2] = ["script", "style"];
+
+/// What no browser looks into for tags: it is text.
+const PLAIN: [&str; 2] = ["textarea", "title"];
 
 #[derive(Debug)]
 pub(super) struct Tokens<'a> {
     rest: &'a str,
+    /// So many bytes come as one text, whatever they look like.
+    plain: usize,
 }
 
 impl<'a> Tokens<'a> {
     pub(super) fn of(page: &'a str) -> Self {
-        Self { rest: page }
+        Self {
+            rest: page,
+            plain: 0,
+        }
     }
 
     fn tag(&mut self) -> Option<Token<'a>> {
@@ -55,18 +63,21 @@ impl<'a> Tokens<'a> {
             return Some(Token::Close(name));
         }
         if RAW.contains(&name.as_str()) {
-            self.skip_raw(&name);
+            self.rest = &self.rest[self.content(&name)..];
+        } else if PLAIN.contains(&name.as_str()) {
+            self.plain = self.content(&name);
         }
         Some(Token::Open { name, attributes })
     }
 
-    fn skip_raw(&mut self, name: &str) {
-        let end = format!("</{name}");
-        let found = self.rest.char_indices().find(|(at, _)| {
-            let here = self.rest.get(*at..*at + end.len());
-            here.is_some_and(|here| here.eq_ignore_ascii_case(&end))
+    /// How long the content of an element is that holds no others.
+    fn content(&self, name: &str) -> usize {
+        let ends = self.rest.match_indices("</").map(|(at, _)| at);
+        let mut ends = ends.filter(|at| {
+            let here = self.rest.get(at + 2..at + 2 + name.len());
+            here.is_some_and(|here| here.eq_ignore_ascii_case(name))
         });
-        self.rest = found.map_or("", |(at, _)| &self.rest[at..]);
+        ends.next().unwrap_or(self.rest.len())
     }
 }
 
@@ -76,6 +87,11 @@ impl<'a> Iterator for Tokens<'a> {
     fn next(&mut self) -> Option<Token<'a>> {
         if self.rest.is_empty() {
             return None;
+        }
+        if self.plain > 0 {
+            let (text, rest) = self.rest.split_at(std::mem::take(&mut self.plain));
+            self.rest = rest;
+            return Some(Token::Text(text));
         }
         if self.rest.starts_with('<')
             && let Some(tag) = self.tag()
@@ -218,6 +234,14 @@ mod tests {
                 vec![
                     open("script", &[]),
                     Token::Close("script".into()),
+                    open("b", &[]),
+                ],
+            ),
+            (
+                "<textarea><b></TextArea><b>",
+                vec![
+                    open("textarea", &[]),
+                    Token::Close("textarea".into()),
                     open("b", &[]),
                 ],
             ),
