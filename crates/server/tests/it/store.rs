@@ -7,9 +7,12 @@ mod keys;
 mod maintenance;
 mod opening;
 mod outage;
+mod people;
 mod place;
 mod races;
 mod tokens;
+
+use people::{consents, families, family_races, properties, sessions, shortlived, users};
 
 /// Runs each test against each backend.
 macro_rules! contract {
@@ -85,5 +88,49 @@ contract! {
         the_log_keeps_its_tail_and_its_head
         a_closed_store_is_unavailable
         reading_counts_its_statements
+    }
+    users {
+        every_field_of_a_user_survives
+        an_id_and_a_name_are_taken_once
+        an_update_of_a_user_names_the_version_that_it_read
+        a_change_ends_what_it_says
+        a_deleted_user_leaves_nothing_and_comes_back_higher
+        an_import_can_be_run_again
+        users_are_searched_by_prefix_in_pages
+    }
+    sessions {
+        every_field_of_a_session_survives
+        an_ended_session_is_gone_and_its_clients_are_known
+        a_login_is_one_durable_write
+    }
+    consents {
+        a_consent_takes_the_place_of_the_one_before
+        a_withdrawn_consent_ends_the_families_of_its_client
+    }
+    families {
+        every_field_of_a_family_survives
+        a_code_is_redeemed_once_with_all_that_comes_of_it
+        a_burned_code_leaves_nothing
+        an_expired_code_is_refused_by_database_time
+        a_family_rotates_from_its_generation_only
+        a_rotation_writes_its_token_where_it_wins
+        a_token_whose_place_is_taken_gets_another_one
+        an_ended_family_neither_rotates_nor_comes_back
+    }
+    family_races {
+        one_of_a_thousand_rotations_wins
+        one_of_a_hundred_redemptions_wins
+        many_families_rotate_at_once
+        families_that_end_while_they_rotate_stay_ended
+    }
+    shortlived {
+        failures_are_counted_for_a_window_after_the_last
+        two_keys_in_one_place_are_never_mixed_up
+        a_pushed_request_is_found_by_id_and_expiry
+        everything_about_people_expires
+        a_slice_takes_a_bounded_number_of_rows
+    }
+    properties {
+        rows_about_people_survive
     }
 }

@@ -12,7 +12,7 @@ use super::endings::ending;
 use super::place::{NOW, Place, client, key, token};
 
 /// Runs them all at once, half of them through another handle.
-async fn at_once<T: Send + 'static, F>(
+pub(super) async fn at_once<T: Send + 'static, F>(
     stores: [&Store; 2],
     count: u64,
     work: impl Fn(Store, u64) -> F,
