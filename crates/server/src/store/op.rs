@@ -121,7 +121,7 @@ impl Write {
             Self::UpdateClient(update) => client(&update.client.id),
             Self::DeleteClient { id, .. } => client(id),
             Self::InsertToken(stored) => {
-                let mut touches = vec![touched_by_token(stored)];
+                let mut touches = touched_by_token(Some(stored));
                 touches.extend(stored.live.map(|slot| Touched(2, slot.key)));
                 touches
             }
@@ -163,21 +163,22 @@ impl Write {
             Self::CreateUser { user: new, .. } => user(&new.id),
             Self::ImportUsers { users, .. } => users.iter().flat_map(|new| user(&new.id)).collect(),
             Self::UpdateUser { update, .. } => user(&update.user.id),
-            Self::DeleteUser { id, .. } => user(id),
-            Self::WithdrawConsent { user: id, .. } => user(id),
+            Self::DeleteUser { id, .. } | Self::WithdrawConsent { user: id, .. } => user(id),
             Self::LogIn(login) => {
                 let session = login.session.iter().map(|one| Touched(10, one.id));
                 session.collect()
             }
-            Self::OpenFamily(opening) => touched_by_opening(opening),
+            Self::OpenFamily(opening) => touched_by_token(opening.token.as_ref()),
+            // Of those that race for a code or a generation one is tried, and the others hear of
+            // it; but the same attempt is never its own rival.
             Self::RedeemCode(redemption) => {
-                let mut touches = touched_by_opening(&redemption.opening);
-                touches.push(Touched(11, redemption.code_id));
+                let mut touches = touched_by_token(redemption.opening.token.as_ref());
+                touches.push(Touched(11, redemption.attempt));
                 touches
             }
             Self::RotateFamily(rotation) => {
-                let mut touches = vec![Touched(8, rotation.id)];
-                touches.extend(rotation.token.as_ref().map(touched_by_token));
+                let mut touches = touched_by_token(rotation.token.as_ref());
+                touches.push(Touched(14, rotation.attempt));
                 touches
             }
             Self::NoteFailure(failure) => vec![touched_by_failures(&failure.key)],
@@ -188,16 +189,11 @@ impl Write {
     }
 }
 
-/// Consents and participations are left out: where a batch has two for one row, one is written.
-fn touched_by_opening(opening: &Opening) -> Vec<Touched> {
-    let family = opening.family.as_ref().map(|one| Touched(8, one.id));
-    let token = opening.token.as_ref().map(touched_by_token);
-    family.into_iter().chain(token).collect()
-}
-
-fn touched_by_token(stored: &StoredToken) -> Touched {
-    let locator = stored.token.id.locator().row_id();
-    Touched(1, i128::from(locator).to_be_bytes())
+/// Families, consents and participations are left out: of several for one row, one is written.
+fn touched_by_token(stored: Option<&StoredToken>) -> Vec<Touched> {
+    let locator = stored.map(|stored| stored.token.id.locator().row_id());
+    let touched = locator.map(|locator| Touched(1, i128::from(locator).to_be_bytes()));
+    touched.into_iter().collect()
 }
 
 fn touched_by_failures(key: &[u8; 16]) -> Touched {

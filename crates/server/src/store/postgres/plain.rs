@@ -110,7 +110,7 @@ async fn decide(session: &Session, plan: &mut Plan<'_>, alone: bool) -> Result<(
     let lost = |id: [u8; 16]| !done.contains_key(&id);
     let lost: Vec<_> = rotations.into_iter().filter(|one| lost(one.id)).collect();
     let current = families::current(session, &lost).await?;
-    plan.settle_rotations(done, current)?;
+    plan.settle_rotations(&done, &current)?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use signet_oauth::family::Family;
 use signet_oauth::log::token_key;
 
 use crate::store::error::Error;
@@ -26,9 +27,12 @@ pub(super) struct Use<'a> {
 /// A batch, taken apart. What comes with a place in the batch has an answer of its own.
 #[derive(Default)]
 pub(super) struct Plan<'a> {
-    /// Guards on which further rows depend.
+    /// Guards on which further rows depend: one for each code, and for each generation.
     pub(super) redemptions: Vec<(usize, &'a Redemption)>,
     pub(super) rotations: Vec<(usize, &'a Rotation)>,
+    /// Those that came second within the batch.
+    late_redemptions: Vec<(usize, &'a Redemption)>,
+    late_rotations: Vec<(usize, &'a Rotation)>,
     pub(super) slots: Vec<(usize, &'a LiveSlot, TokenColumns)>,
     /// Guards by themselves.
     pub(super) uses: Vec<Use<'a>>,
@@ -56,9 +60,10 @@ impl<'a> Plan<'a> {
         for (at, pending) in batch.iter().enumerate() {
             plan.take(at, &pending.write)?;
         }
-        plan.redemptions
-            .sort_by_key(|(_, one)| (one.expires_at, one.code_id));
-        plan.rotations.sort_by_key(|(_, one)| one.id);
+        let code = |one: &Redemption| (one.expires_at, one.code_id);
+        plan.late_redemptions = take_late(&mut plan.redemptions, code);
+        let generation = |one: &Rotation| (one.id, one.from);
+        plan.late_rotations = take_late(&mut plan.rotations, generation);
         plan.slots.sort_by_key(|(_, slot, _)| slot.key);
         plan.uses.sort_by_key(|one| (one.until, one.key));
         plan.failures.sort_by_key(|(_, one)| slot_of(&one.key));
@@ -186,25 +191,41 @@ impl<'a> Plan<'a> {
             };
             self.outcomes.insert(at, Outcome::Redeemed(redeemed));
         }
+        for (at, one) in std::mem::take(&mut self.late_redemptions) {
+            let family = one.code_id;
+            let redeemed = if won.contains(&family) || replayed.contains(&family) {
+                Redeemed::Replayed { family }
+            } else {
+                Redeemed::Expired
+            };
+            self.outcomes.insert(at, Outcome::Redeemed(redeemed));
+        }
         Ok(())
     }
 
-    /// The same for rotations.
+    /// The same for rotations; `current` are the families of those that were not done.
     pub(super) fn settle_rotations(
         &mut self,
-        mut done: Families,
-        mut current: Families,
+        done: &Families,
+        current: &Families,
     ) -> Result<(), Error> {
+        let lost = |id| {
+            let family = done.get(id).or_else(|| current.get(id)).cloned();
+            Outcome::Rotated(Rotated::Lost(family.map(Box::new)))
+        };
         for (at, one) in std::mem::take(&mut self.rotations) {
-            let rotated = match done.remove(&one.id) {
-                Some(family) => {
+            let outcome = match done.get(&one.id) {
+                Some(family) if one.made(family) => {
                     let token = one.token.as_ref().map(token_columns).transpose()?;
                     self.rows.tokens.extend(token.map(|row| (at, row)));
-                    Rotated::Done(Box::new(family))
+                    Outcome::Rotated(Rotated::Done(Box::new(family.clone())))
                 }
-                None => Rotated::Lost(current.remove(&one.id).map(Box::new)),
+                _ => lost(&one.id),
             };
-            self.outcomes.insert(at, Outcome::Rotated(rotated));
+            self.outcomes.insert(at, outcome);
+        }
+        for (at, one) in std::mem::take(&mut self.late_rotations) {
+            self.outcomes.insert(at, lost(&one.id));
         }
         Ok(())
     }
@@ -232,6 +253,32 @@ impl<'a> Plan<'a> {
             }
         }
     }
+}
+
+impl Rotation {
+    /// Whether it is this rotation that made the family what it is.
+    fn made(&self, family: &Family) -> bool {
+        Some(family.generation) == self.from.checked_add(1)
+    }
+}
+
+/// Sorts by a key, and takes out all but the first of each.
+fn take_late<'a, T, K: Ord>(
+    all: &mut Vec<(usize, &'a T)>,
+    key: impl Fn(&T) -> K,
+) -> Vec<(usize, &'a T)> {
+    all.sort_by_key(|(_, one)| key(one));
+    let (mut late, mut last) = (Vec::new(), None);
+    all.retain(|(at, one)| {
+        let this = Some(key(one));
+        let first = this != last;
+        last = this;
+        if !first {
+            late.push((*at, *one));
+        }
+        first
+    });
+    late
 }
 
 impl<'a> Rows<'a> {

@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use signet::store::{
-    Created, Ending, EndingKind, Error, Inserted, SingleUse, Store, StoreOptions, StoreUrl,
+    Created, Ending, EndingKind, Error, Inserted, Redeemed, Rotated, SingleUse, Store,
+    StoreOptions, StoreUrl,
 };
 use signet_oauth::log::Position;
 
 use super::endings::{ending, state_of};
+use super::families::{redemption, rotation};
 use super::place::{NOW, Place, client, environment, key, run, token};
 
 /// A `PostgreSQL` of the test's own.
@@ -259,9 +261,26 @@ async fn work(store: Store, worker: u64, stop: Arc<AtomicBool>) -> u64 {
         let new = client(&format!("c{number}"));
         let created = store.create_client(new, attempt).await.unwrap();
         assert!(matches!(created, Created::Done { .. }), "{created:?}");
+        redeem_and_rotate(&store, number).await;
         round += 1;
     }
     round
+}
+
+/// A code is redeemed, its family rotates; both once.
+async fn redeem_and_rotate(store: &Store, number: u64) {
+    let first = redemption(number, number + 7);
+    let again = redemption(number, 1);
+    assert_eq!(store.redeem_code(first).await.unwrap(), Redeemed::Won);
+    let replayed = Redeemed::Replayed {
+        family: key(number),
+    };
+    assert_eq!(store.redeem_code(again).await.unwrap(), replayed);
+    let rotated = store.rotate_family(rotation(number, 0, number + 7)).await;
+    let rotated = rotated.unwrap();
+    assert!(matches!(rotated, Rotated::Done(_)), "{rotated:?}");
+    let rotated = store.rotate_family(rotation(number, 0, 1)).await.unwrap();
+    assert!(matches!(rotated, Rotated::Lost(Some(_))), "{rotated:?}");
 }
 
 fn one_end(number: u64) -> Ending {
@@ -279,6 +298,8 @@ async fn check(store: &Store, rounds: &[u64]) {
             let number = worker * 1_000_000 + round;
             let id = token(u32::try_from(number).unwrap(), NOW).token.id;
             assert!(store.find_token(id).await.unwrap().is_some(), "{number}");
+            let family = store.find_family(key(number)).await.unwrap();
+            assert_eq!(family.map(|family| family.generation), Some(1));
         }
     }
     let rows = store.read_log(Position(0), 100_000).await.unwrap();

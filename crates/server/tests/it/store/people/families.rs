@@ -69,7 +69,7 @@ pub(in super::super) async fn every_field_of_a_family_survives(place: Place) {
     assert_eq!(store.find_family(key(9)).await.unwrap(), None);
 }
 
-fn redemption(number: u64, attempt: u64) -> Redemption {
+pub(in super::super) fn redemption(number: u64, attempt: u64) -> Redemption {
     let family = family("jane", "app", number);
     let sequence = u32::try_from(number).unwrap();
     Redemption {
