@@ -10,11 +10,13 @@ use url::Url;
 
 use super::{drive, reply, user};
 use crate::call::{Call, Next, Reply};
-use crate::scenario::Scenario;
+use crate::plan::model::{FlowKind, TargetName};
+use crate::plan::{Outside, Overrides, Plan};
 use crate::scenario::target::prepare::{Counts, Prepare};
 use crate::scenario::target::{Endpoints, Target};
 use crate::scenario::template::Variables;
 use crate::scenario::user::UserState;
+use crate::scenario::{Scenario, parameters};
 
 /// The script of a vendor.
 #[derive(Deserialize)]
@@ -111,6 +113,49 @@ fn every_file_names_itself_and_says_whether_it_was_tried() {
         );
         assert_eq!(target.warning().is_some(), !target.file.tested);
     }
+}
+
+/// Every endpoint that a server may have.
+fn endpoints() -> Endpoints {
+    let url = Url::parse("http://op.example/somewhere").ok();
+    Endpoints {
+        authorization: url.clone(),
+        token: url.clone(),
+        introspection: url.clone(),
+        revocation: url.clone(),
+        userinfo: url.clone(),
+        end_session: url.clone(),
+        jwks: url,
+    }
+}
+
+#[test]
+fn every_plan_of_the_repository_gives_its_flows_what_they_need() {
+    let outside = Outside {
+        environment: &|_| Some("open sesame".to_owned()),
+        flows: &parameters::names(),
+    };
+    let mut checked = 0;
+    for entry in fs::read_dir(repository("bench/plans")).unwrap() {
+        let path = entry.unwrap().path();
+        let plan = Plan::load(&path, &Overrides::default(), &outside).unwrap();
+        let Some(TargetName::File(name)) = &plan.target else {
+            panic!("{}: no target", path.display());
+        };
+        let text = fs::read_to_string(repository(&format!("bench/targets/{name}.toml"))).unwrap();
+        let mut target = load(name, &text);
+        target.endpoints = endpoints();
+        for flow in plan.populations.iter().flat_map(|it| &it.flows) {
+            if let FlowKind::BuiltIn { flow, with } = &flow.kind {
+                let scenario = Scenario::parse(flow, &with.table(), &target);
+                let known = |name: &str| with.names().any(|known| known == name);
+                let names = scenario.and_then(|scenario| scenario.check_names(&known));
+                names.unwrap_or_else(|bad| panic!("{}: {bad}", path.display()));
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked >= 5, "{checked}");
 }
 
 #[test]
