@@ -221,10 +221,11 @@ impl ClientMetadata {
         if self
             .subject_type
             .as_deref()
-            .is_some_and(|kind| !["public", "pairwise"].contains(&kind))
+            .is_some_and(|kind| kind != "public")
         {
+            // Kept and not acted upon, pairwise would be a promise that is not kept.
             return Err(refuse(
-                "subject_type is public or pairwise",
+                "subject_type is public: pairwise subjects are not offered",
                 "client_subject_type",
             ));
         }
@@ -317,6 +318,16 @@ mod tests {
                 "client_token_alg",
                 Client {
                     access_token_alg: Some(Algorithm::Hs256),
+                    ..example()
+                },
+            ),
+            (
+                "client_subject_type",
+                Client {
+                    metadata: ClientMetadata {
+                        subject_type: Some("pairwise".into()),
+                        ..ClientMetadata::default()
+                    },
                     ..example()
                 },
             ),

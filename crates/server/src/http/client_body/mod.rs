@@ -116,7 +116,7 @@ pub struct ClientFields {
     request_uris: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sector_identifier_uri: Option<String>,
-    /// `public` or `pairwise`.
+    /// `public`
     #[serde(skip_serializing_if = "Option::is_none")]
     subject_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
