@@ -14,7 +14,7 @@ use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
 use super::body::Json;
-use super::client_body::{ClientFields, ClientRequest, ClientResponse};
+use super::client_body::{AllFields, ClientRequest, ClientResponse};
 use super::reply::{self, ErrorResponse, Refusal, Refusals};
 use crate::app::App;
 use crate::flow::Failure;
@@ -290,7 +290,7 @@ pub async fn patch(
     Json(patch): Json<Value>,
 ) -> Result<Response, Refusal> {
     let change = |present: &Client| {
-        let mut merged = serde_json::to_value(ClientFields::of(present)).unwrap_or_default();
+        let mut merged = serde_json::to_value(AllFields::of(present)).unwrap_or_default();
         merge(&mut merged, &patch);
         let request: ClientRequest = serde_json::from_value(merged)
             .map_err(|error| Error::request(format!("the patch does not fit: {error}"), "json"))?;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use signet_oauth::authorize::ResponseType;
 use signet_oauth::client::{
-    AuthMethod, Client, ClientMetadata, ClientSecret, GrantType, Persistence, TokenForm,
-    TokenPolicy,
+    AuthMethod, Client, ClientLogin, ClientMetadata, ClientSecret, GrantType, Persistence,
+    TokenForm, TokenPolicy,
 };
 use signet_oauth::ids::ClientId;
 use signet_oauth::jose::Algorithm;
@@ -125,8 +125,6 @@ pub struct ClientFields {
     userinfo_signed_response_alg: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     allowed_cors_origins: Vec<String>,
-    #[serde(flatten)]
-    login: LoginFields,
     /// Anything of the operator's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
@@ -144,6 +142,8 @@ fn is_zero(number: &u64) -> bool {
 pub struct ClientRequest {
     #[serde(flatten)]
     pub fields: ClientFields,
+    #[serde(flatten)]
+    login: LoginFields,
     /// A secret of the caller's choosing; one is generated where it is absent.
     client_secret: Option<String>,
     /// How a chosen secret is hashed: `bcrypt:COST`, `argon2id`, `argon2id:m=…,t=…,p=…` or
@@ -156,11 +156,31 @@ pub struct ClientRequest {
     rest: Map<String, Value>,
 }
 
+/// All registered fields, to be written. They are read apart: of a flattened struct that flattens
+/// another, serde does not know which members it took.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct AllFields {
+    #[serde(flatten)]
+    fields: ClientFields,
+    #[serde(flatten)]
+    login: LoginFields,
+}
+
+impl AllFields {
+    /// Those of a client.
+    pub fn of(client: &Client) -> Self {
+        Self {
+            fields: ClientFields::of(client),
+            login: LoginFields::of(&client.login),
+        }
+    }
+}
+
 /// A client as it is told.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ClientResponse {
     #[serde(flatten)]
-    fields: ClientFields,
+    fields: AllFields,
     /// The generated secret, told this once.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_secret: Option<String>,
@@ -196,7 +216,10 @@ impl ClientRequest {
     pub fn draft(self, id: ClientId, defaults: TokenPolicy) -> Result<Draft, Error> {
         let secret = self.secret_choice()?;
         Ok(Draft {
-            client: self.fields.client(id, defaults)?,
+            client: Client {
+                login: self.login.parse()?,
+                ..self.fields.client(id, defaults)?
+            },
             secret,
         })
     }
@@ -299,7 +322,7 @@ impl ClientFields {
             jwks: self.jwks.as_ref().map(Value::to_string),
             jwks_uri: self.jwks_uri.clone(),
             audience: self.audience.clone(),
-            login: self.login.parse()?,
+            login: ClientLogin::default(),
             metadata: self.metadata()?,
             created_at: Timestamp(0),
             updated_at: Timestamp(0),
@@ -342,7 +365,7 @@ impl ClientFields {
     }
 
     /// The fields of a client.
-    pub fn of(client: &Client) -> Self {
+    fn of(client: &Client) -> Self {
         let text = |text: &str| Some(text.to_owned());
         let metadata = client.metadata.clone();
         let tokens = GrantTokens::of(client.tokens);
@@ -391,7 +414,6 @@ impl ClientFields {
                 .iter()
                 .map(|kind| kind.as_str().to_owned())
                 .collect(),
-            login: LoginFields::of(&client.login),
             request_uris: metadata.request_uris,
             sector_identifier_uri: metadata.sector_identifier_uri,
             subject_type: metadata.subject_type,
@@ -426,7 +448,7 @@ impl ClientResponse {
     /// Tells a client, and its secret where one was just generated.
     pub fn of(client: &Client, secret: Option<&Secret>) -> Self {
         Self {
-            fields: ClientFields::of(client),
+            fields: AllFields::of(client),
             client_secret: secret.map(|secret| secret.expose().to_owned()),
             client_id_issued_at: client.created_at.0,
             updated_at: client.updated_at.0,

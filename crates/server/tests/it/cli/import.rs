@@ -53,7 +53,7 @@ fn clients_of_hydra_keep_their_secrets() {
         client["grant_tokens"]["client_credentials"]["access_token_lifetime"],
         600
     );
-    assert_eq!(client["metadata"], json!({"hydra": {"skip_consent": true}}));
+    assert_eq!(client["skip_consent"], true);
 }
 
 #[test]
