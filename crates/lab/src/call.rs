@@ -2,10 +2,16 @@
 //! engine sends. It must not know connections, time or totals.
 
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use serde_json::Value;
 use url::Url;
+
+use crate::grpc::metadata::Metadata;
+use crate::grpc::prepared::Prepared;
+use crate::grpc::status::Code;
 
 /// A request, whole. `Host`, `Content-Length` and `Connection` are the engine's to add.
 #[derive(Clone)]
@@ -23,6 +29,35 @@ impl fmt::Debug for Call {
     }
 }
 
+/// A call in gRPC, whole.
+#[derive(Clone)]
+pub(crate) struct Rpc {
+    /// The method as a URL.
+    pub(crate) url: Url,
+    pub(crate) prepared: Prepared,
+    pub(crate) metadata: Arc<Metadata>,
+    /// The codes with which it ends as it should. A call without a proper end counts as an answer where
+    /// the code that it stands for is one of them.
+    pub(crate) expected: Arc<[Code]>,
+}
+
+impl fmt::Debug for Rpc {
+    /// Without what may hold secrets: messages, metadata.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Rpc({})", self.url.path())
+    }
+}
+
+/// How a call in gRPC ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Ending {
+    pub(crate) code: Code,
+    /// How many messages the answer had.
+    pub(crate) messages: u64,
+    /// The last of them, where the judge looks inside.
+    pub(crate) message: Option<Value>,
+}
+
 /// An answer, whole. Redirects are never followed for a flow: following is a step of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
@@ -31,6 +66,8 @@ pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// Of a call in gRPC, whose body is the last message, encoded.
+    pub(crate) ending: Option<Ending>,
 }
 
 /// Why an answer is not the right one. It counts as an error of its step.
@@ -48,6 +85,8 @@ pub(crate) struct Wrong {
 pub(crate) enum Next {
     /// Send this as the step of this index; its answer goes into the next `advance`.
     Send { step: usize, call: Call },
+    /// The same in gRPC.
+    Call { step: usize, rpc: Rpc },
     /// The flow is complete.
     Done,
 }

@@ -7,10 +7,6 @@ mod commands;
 mod compare;
 mod echo;
 mod feed;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "plans have no steps of gRPC yet")
-)]
 mod grpc;
 mod histogram;
 mod hit;

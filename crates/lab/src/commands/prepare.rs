@@ -16,6 +16,7 @@ use super::pairs;
 use crate::commands::cli::PrepareArgs;
 use crate::play::PlayError;
 use crate::play::crew::Broken;
+use crate::play::lines::Ways;
 use crate::play::once::{Hand, SetUpError};
 use crate::play::ready::{BadRun, open_target, read_secrets};
 use crate::scenario::target::prepare::{Counts, Kind, Prepare, Task};
@@ -57,7 +58,7 @@ async fn make(
     environment: &dyn Fn(&str) -> Option<String>,
     rows: &Rc<RefCell<(Rows, Rows)>>,
 ) -> Result<(), PlayError> {
-    let (mut target, _) = open_target(&args.target, None, &pairs(&args.target_set))?;
+    let (mut target, _, _) = open_target(&args.target, None, &pairs(&args.target_set))?;
     if let Some(unread) = read_secrets(&mut target, environment).1.into_iter().next() {
         return Err(unread.into());
     }
@@ -66,14 +67,14 @@ async fn make(
     } else {
         Trust::System
     };
-    let manner = Manner {
+    let ways = Ways::from(Manner {
         tls: Some(std::sync::Arc::new(
             trust::client(&trust, false).map_err(BadRun::from)?,
         )),
         http2: false,
         keep_alive: true,
-    };
-    Hand::new(&manner, TIMEOUT).ask(&mut target).await?;
+    });
+    Hand::new(&ways, TIMEOUT)?.ask(&mut target).await?;
     let counts = Counts {
         clients: args.clients,
         users: args.users,
@@ -87,7 +88,7 @@ async fn make(
     let mut workers = Vec::new();
     for _ in 0..args.concurrency {
         let (prepare, tasks, rows) = (Rc::clone(&prepare), Rc::clone(&tasks), Rc::clone(rows));
-        let (bar, has_failed, manner) = (bar.clone(), Rc::clone(&has_failed), manner.clone());
+        let (bar, has_failed, ways) = (bar.clone(), Rc::clone(&has_failed), ways.clone());
         let worker = Worker {
             prepare,
             tasks,
@@ -95,7 +96,7 @@ async fn make(
             has_failed,
             bar,
         };
-        workers.push(spawn_local(worker.work(manner)));
+        workers.push(spawn_local(worker.work(ways)));
     }
     for worker in workers {
         worker.await.map_err(Broken::from)??;
@@ -114,8 +115,8 @@ struct Worker {
 }
 
 impl Worker {
-    async fn work(self, manner: Manner) -> Result<(), SetUpError> {
-        let mut hand = Hand::new(&manner, TIMEOUT);
+    async fn work(self, ways: Ways) -> Result<(), SetUpError> {
+        let mut hand = Hand::new(&ways, TIMEOUT)?;
         let mut state = UserState::default();
         while let Some(task) = self.next() {
             let done = self.make(&mut hand, &mut state, task).await;

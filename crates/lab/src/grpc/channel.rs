@@ -67,13 +67,19 @@ impl Channel {
         })
     }
 
-    /// Opens all shared connections, so that no call has to. A server that refuses a client's
-    /// certificate says so only when the first call is made.
-    pub(crate) async fn connect(&self) -> Result<(), Fault> {
-        for shared in &self.shared {
-            drop(shared.sender(self.dialer.clock().now()).await?);
+    /// A channel to the same server with connections of its own.
+    pub(crate) fn anew(&self) -> Self {
+        let shared = self.shared.iter();
+        Self {
+            dialer: Rc::clone(&self.dialer),
+            shared: shared
+                .map(|_| Shared::new(Rc::clone(&self.dialer)))
+                .collect(),
+            turn: Cell::new(0),
+            scheme: self.scheme.clone(),
+            authority: self.authority.clone(),
+            max_message: self.max_message,
         }
-        Ok(())
     }
 
     /// Makes a call, at once and only once. The server is told the deadline, and what is not over by

@@ -23,8 +23,14 @@ pub(crate) enum BadMetadata {
 pub(crate) struct Metadata(HeaderMap);
 
 impl Metadata {
+    /// Sets a field, in place of an earlier one.
+    pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), BadMetadata> {
+        self.0.remove(name);
+        self.add(name, value)
+    }
+
     /// Adds a field; one that is there already is sent, too.
-    pub(crate) fn add(&mut self, name: &str, value: &str) -> Result<(), BadMetadata> {
+    pub(super) fn add(&mut self, name: &str, value: &str) -> Result<(), BadMetadata> {
         let name = checked(name)?;
         let printable = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         let value = HeaderValue::from_str(value).ok().filter(|_| printable);
@@ -37,8 +43,7 @@ impl Metadata {
 
     /// Sets the bearer token, in place of an earlier one.
     pub(crate) fn set_bearer(&mut self, token: &str) -> Result<(), BadMetadata> {
-        self.0.remove(AUTHORIZATION);
-        self.add(AUTHORIZATION.as_str(), &format!("Bearer {token}"))
+        self.set(AUTHORIZATION.as_str(), &format!("Bearer {token}"))
     }
 
     pub(super) fn fields(&self) -> &HeaderMap {

@@ -1,6 +1,7 @@
 //! The messages of a call, encoded before it is made. It must not know connections or time.
 
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::uri::PathAndQuery;
@@ -10,14 +11,18 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::frame::frame;
-use super::schema::Method;
+use super::schema::{Method, list};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadMessage {
+    /// Without the values, which may be secrets.
     #[error("the payload is no {name}: {cause}")]
-    Json {
+    Json { name: String, cause: String },
+    #[error("{message} has no field `{name}`; it has {}", list(.known))]
+    Field {
+        message: String,
         name: String,
-        cause: serde_json::Error,
+        known: Vec<String>,
     },
     #[error("{0} takes one message; only a method that takes a stream can be sent {1}")]
     NoStream(String, u64),
@@ -50,7 +55,7 @@ pub(crate) struct Traffic {
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
     pub(super) path: PathAndQuery,
-    frames: Vec<Bytes>,
+    frames: Arc<[Bytes]>,
     /// How many messages are sent, in all.
     pub(super) messages: u64,
     pub(super) outstanding: u64,
@@ -75,9 +80,9 @@ impl Prepared {
         let listed = method.takes_stream() && json.trim_start().starts_with('[');
         let frames = if listed {
             let parts: Vec<Box<RawValue>> =
-                serde_json::from_str(json).map_err(|cause| bad(&input, cause))?;
+                serde_json::from_str(json).map_err(|cause| bad(&input, &cause))?;
             let frames = parts.iter().map(|part| encode(&input, part.get()));
-            frames.collect::<Result<_, _>>()?
+            frames.collect::<Result<Vec<_>, _>>()?
         } else {
             vec![encode(&input, json)?]
         };
@@ -92,7 +97,7 @@ impl Prepared {
         let output = method.descriptor.output();
         Ok(Self {
             path: method.path.clone(),
-            frames,
+            frames: frames.into(),
             messages,
             outstanding: traffic.outstanding.map_or(u64::MAX, NonZeroU64::get),
             paired: method.takes_stream() && method.gives_stream(),
@@ -111,7 +116,7 @@ impl Prepared {
     ) -> Result<Self, BadMessage> {
         Ok(Self {
             path: PathAndQuery::from_static(path),
-            frames: vec![frame(&message.encode_to_vec()).ok_or(BadMessage::Length)?],
+            frames: [frame(&message.encode_to_vec()).ok_or(BadMessage::Length)?].into(),
             messages: 1,
             outstanding: u64::MAX,
             paired: false,
@@ -148,13 +153,54 @@ fn encode(input: &MessageDescriptor, json: &str) -> Result<Bytes, BadMessage> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let message = DynamicMessage::deserialize(input.clone(), &mut reader)
         .and_then(|message| reader.end().map(|()| message))
-        .map_err(|cause| bad(input, cause))?;
+        .map_err(|cause| bad(input, &cause))?;
     frame(&message.encode_to_vec()).ok_or(BadMessage::Length)
 }
 
-fn bad(input: &MessageDescriptor, cause: serde_json::Error) -> BadMessage {
+fn bad(input: &MessageDescriptor, cause: &serde_json::Error) -> BadMessage {
     BadMessage::Json {
         name: input.full_name().to_owned(),
-        cause,
+        cause: outline(&cause.to_string()),
+    }
+}
+
+/// What is wrong, without the text that is: it may be a secret.
+fn outline(cause: &str) -> String {
+    let expected = cause.rsplit_once(", expected ");
+    if let (Some((kind, _)), Some((_, expected))) = (cause.split_once(": string \""), expected) {
+        return format!("{kind}: a text, expected {expected}");
+    }
+    match cause.split_once(" enum value '") {
+        Some((what, rest)) => {
+            let place = rest.rsplit_once("' at ").map(|(_, place)| place);
+            format!("{what} value of an enum at {}", place.unwrap_or("its end"))
+        }
+        None => cause.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_told_without_texts() {
+        let cases = [
+            (
+                "invalid type: string \"a, expected b\", expected a boolean at line 1 column 9",
+                "invalid type: a text, expected a boolean at line 1 column 9",
+            ),
+            (
+                "unrecognized enum value 'x' at ' at line 2 column 3",
+                "unrecognized value of an enum at line 2 column 3",
+            ),
+            (
+                "expected value at line 1 column 1",
+                "expected value at line 1 column 1",
+            ),
+        ];
+        for (cause, shown) in cases {
+            assert_eq!(outline(cause), shown);
+        }
     }
 }

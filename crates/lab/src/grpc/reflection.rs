@@ -98,6 +98,11 @@ impl Mirror<'_> {
                 .ok_or(NoSchema::Nonsense("an answer is empty")),
             (Code::OK, ..) => Err(NoSchema::Nonsense("there is no answer")),
             (Code::UNIMPLEMENTED, ..) => Err(NoSchema::None),
+            // Some servers end the call where the protocol has an answer for it.
+            (Code::NOT_FOUND, Ok(status), _) => Ok(Reply::Error(ErrorReply {
+                code: Code::NOT_FOUND.number().into(),
+                message: status.message,
+            })),
             (code, Ok(_), _) => Err(NoSchema::Refused(code)),
             (_, Err(fault), _) => Err(NoSchema::Fault(fault)),
         }

@@ -31,7 +31,7 @@ pub(crate) enum BadSchema {
     },
 }
 
-fn list(names: &[String]) -> String {
+pub(super) fn list(names: &[String]) -> String {
     if names.is_empty() {
         "none".to_owned()
     } else {
@@ -103,7 +103,7 @@ fn no_method(service: &ServiceDescriptor, name: &str) -> BadSchema {
 }
 
 /// Splits the name of a method into those of its service and of itself.
-pub(super) fn split(name: &str) -> Result<(&str, &str), BadSchema> {
+pub(crate) fn split(name: &str) -> Result<(&str, &str), BadSchema> {
     let bare = name.strip_prefix('/').unwrap_or(name);
     let parts = bare.rsplit_once('/').or_else(|| bare.rsplit_once('.'));
     parts
@@ -144,6 +144,11 @@ impl Method {
         let path = format!("/{}/{}", service.full_name(), descriptor.name());
         let path = PathAndQuery::try_from(path.as_str()).map_err(|_| BadSchema::Name(path))?;
         Ok(Self { descriptor, path })
+    }
+
+    /// As the request names it: `/package.Service/Method`.
+    pub(crate) fn path(&self) -> &str {
+        self.path.as_str()
     }
 
     /// Whether the caller may send any number of messages.

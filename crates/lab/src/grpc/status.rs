@@ -42,6 +42,7 @@ impl Code {
     pub(crate) const UNIMPLEMENTED: Self = Self(12);
     pub(crate) const INTERNAL: Self = Self(13);
     pub(crate) const UNAVAILABLE: Self = Self(14);
+    pub(crate) const DATA_LOSS: Self = Self(15);
     pub(crate) const UNAUTHENTICATED: Self = Self(16);
 
     pub(crate) fn number(self) -> u16 {
@@ -50,6 +51,26 @@ impl Code {
 
     pub(crate) fn name(self) -> &'static str {
         NAMES[usize::from(self.0)]
+    }
+
+    /// The code that a sample has in place of a status; those of HTTP are all above the codes.
+    pub(crate) fn of_sample(status: u16) -> Option<Self> {
+        let number = u8::try_from(status).ok()?;
+        (usize::from(number) < NAMES.len()).then_some(Self(number))
+    }
+
+    /// The first digit of the status that gateways to HTTP translate the code to.
+    pub(crate) fn class(self) -> u16 {
+        match self {
+            Self::OK => 2,
+            Self::UNKNOWN
+            | Self::DEADLINE_EXCEEDED
+            | Self::UNIMPLEMENTED
+            | Self::INTERNAL
+            | Self::UNAVAILABLE
+            | Self::DATA_LOSS => 5,
+            _ => 4,
+        }
     }
 
     /// What an answer counts as that is HTTP and not gRPC (the mapping of the gRPC specification).
@@ -181,6 +202,14 @@ mod tests {
         for text in ["17", "-1", "", "ok", "999", "0x0"] {
             assert!(text.parse::<Code>().is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_code_counts_as_a_status_of_its_class_and_no_status_is_a_code() {
+        let class = |status| Code::of_sample(status).map(Code::class);
+        let classes: Vec<_> = (0..17).filter_map(class).collect();
+        assert_eq!(classes, [2, 4, 5, 4, 5, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 4]);
+        assert_eq!([17, 100, 200, 599, u16::MAX].map(class), [None; 5]);
     }
 
     #[test]

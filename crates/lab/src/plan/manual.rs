@@ -63,7 +63,7 @@ The seed makes all of them: two runs of a plan send the same values.
 In the plan that a run keeps, what `secrets` lists is `[redacted]` wherever it occurs, and so is what stands under names
 such as `password`, `client_secret` or `Authorization`. What `secrets` lists is redacted in every message of a run as well.
 A body or a URL in one piece should take its secret from a variable that is listed: in such a text, only what follows
-`password=` and the like is recognised. Rows of feeds and answers of the target are never shown.
+`password=` or `"password":` and the like is recognised. Rows of feeds and answers of the target are never shown.
 "#;
 
 /// The manual.

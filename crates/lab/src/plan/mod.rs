@@ -3,8 +3,6 @@
 //!
 //! `tables.rs` says every option once; `docs/plans.md` is made from it.
 
-mod check;
-mod extract;
 mod manual;
 pub(crate) mod mix;
 pub(crate) mod model;
@@ -13,7 +11,6 @@ pub(crate) mod problem;
 mod quantity;
 pub(crate) mod schedule;
 mod secrets;
-mod seen;
 mod settle;
 pub(crate) mod steps;
 mod tables;

@@ -1,6 +1,7 @@
 //! A plan that was checked: what the engine works from. It must not know how it was written.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,12 +10,14 @@ use super::problem::{Places, PlanError};
 use super::schedule::{Rates, Users};
 use super::secrets::Secrets;
 use super::steps::Step;
+use super::steps::rpc::RpcRequest;
 use super::tables::{End, Keep, Protocol, Reuse, Share, Spacing};
 use super::template::Template;
 use super::think::Think;
 use super::tree::With;
 use super::user::Values;
 use crate::clock::Nanos;
+use crate::wire::trust::Trust;
 
 /// What to do.
 #[derive(Clone, Debug)]
@@ -62,15 +65,17 @@ impl Plan {
         &self.used
     }
 
+    /// All flows: those of the populations, of the set-up and of the tear-down.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = &FlowPlan> {
+        let populations = self.populations.iter();
+        let populations = populations.flat_map(|population| &population.flows);
+        populations.chain(&self.setup).chain(&self.teardown)
+    }
+
     /// Whether it has to know what the target says of itself.
     pub(crate) fn uses_flows(&self) -> bool {
-        let populations = self
-            .populations
-            .iter()
-            .flat_map(|population| &population.flows);
-        let mut all = populations.chain(&self.setup).chain(&self.teardown);
         let asks = |name: &&str| name.starts_with("target.") && !name.ends_with(".issuer");
-        all.any(|flow| {
+        self.flows().any(|flow| {
             let is_built_in = matches!(flow.kind, FlowKind::BuiltIn { .. });
             is_built_in || flow.kind.names().iter().any(asks)
         })
@@ -78,11 +83,7 @@ impl Plan {
 
     /// What its templates ask of the target that is not among these names, and where.
     pub(crate) fn unknown_of_target(&self, known: &BTreeMap<String, String>) -> Option<PlanError> {
-        let populations = self
-            .populations
-            .iter()
-            .flat_map(|population| &population.flows);
-        let all = populations.chain(&self.setup).chain(&self.teardown);
+        let all = self.flows();
         all.flat_map(|flow| flow.kind.names().into_iter().map(move |name| (flow, name)))
             .find_map(|(flow, name)| {
                 let asked = name.strip_prefix("target.")?;
@@ -118,7 +119,7 @@ pub(crate) enum TargetName {
 }
 
 /// How users connect.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Connection {
     pub(crate) protocol: Protocol,
     pub(crate) reuse: Reuse,
@@ -126,6 +127,18 @@ pub(crate) struct Connection {
     pub(crate) ca_file: Option<PathBuf>,
     /// Any certificate is believed.
     pub(crate) insecure: bool,
+    /// How many the calls in gRPC of a generator take in turn.
+    pub(crate) connections: NonZeroUsize,
+}
+
+impl Connection {
+    pub(crate) fn trust(&self) -> Trust {
+        match &self.ca_file {
+            _ if self.insecure => Trust::Anybody,
+            None => Trust::System,
+            Some(path) => Trust::File(path.clone()),
+        }
+    }
 }
 
 /// Rows of data.
@@ -240,6 +253,21 @@ pub(crate) struct FlowPlan {
     pub(crate) option: String,
     /// The option that holds its steps or parameters: the same, or `flows.NAME`.
     pub(crate) written: String,
+}
+
+impl FlowPlan {
+    /// Its calls in gRPC, each with the option that holds it.
+    pub(crate) fn rpcs(&self) -> impl Iterator<Item = (String, &RpcRequest)> {
+        let steps: &[Step] = match &self.kind {
+            FlowKind::BuiltIn { .. } => &[],
+            FlowKind::Steps(steps) => steps,
+        };
+        let numbered = steps.iter().enumerate();
+        numbered.filter_map(|(index, step)| {
+            let option = format!("{}.steps[{index}].grpc", self.written);
+            Some((option, step.rpc()?))
+        })
+    }
 }
 
 #[derive(Clone, Debug)]

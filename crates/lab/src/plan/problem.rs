@@ -60,6 +60,17 @@ impl fmt::Display for PlanError {
     }
 }
 
+impl PlanError {
+    /// Something is wrong with an option of another file in TOML.
+    pub(crate) fn in_file(file: &Path, text: &str, option: &str, what: impl Into<String>) -> Self {
+        let mut places = Places::new(file, text);
+        if let Ok(root) = DeTable::parse(text) {
+            places.index(root.get_ref());
+        }
+        places.problem(option, what).into()
+    }
+}
+
 impl From<Problem> for PlanError {
     fn from(problem: Problem) -> Self {
         Self(vec![problem])

@@ -96,6 +96,7 @@ impl Secrets {
     fn redact_text(&self, key: &str, text: &str) -> String {
         let text = self.redact(text);
         let text = INLINE.replace_all(&text, format!("$1{REDACTED}"));
+        let text = MEMBER.replace_all(&text, format!("$1{REDACTED}"));
         let text = USERINFO.replace_all(&text, format!("$1{REDACTED}@"));
         if !is_secret_key(key) {
             return text.into_owned();
@@ -116,6 +117,14 @@ impl Secrets {
 static INLINE: LazyLock<Regex> = LazyLock::new(|| {
     let names = "password|passwd|secret|token|assertion|api_?key";
     Regex::new(&format!(r#"(?i)((?:{names})=)[^$&\s"'][^&\s"']*"#)).unwrap()
+});
+
+/// Texts of members such as `"password": "…"`, in JSON, unless they begin with a placeholder.
+#[expect(clippy::unwrap_used, reason = "the expression is constant and tested")]
+static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
+    let names = "password|passwd|secret|token|assertion|api_?key";
+    let value = r#"[^$"\\](?:[^"\\]|\\.)*"#;
+    Regex::new(&format!(r#"(?i)("[\w.-]*(?:{names})"\s*:\s*"){value}"#)).unwrap()
 });
 
 /// The password of a URL.
@@ -172,6 +181,7 @@ mod tests {
             password = 5
             url = "http://u:pw@h/?client_secret=abc&x=1&token=${token}"
             body = "grant_type=password&password=abc&a=b"
+            message = '{"user_password": "a\"bc", "token":"${token}", "tokens": "a", "b": "c"}'
             basic = ["${id}", "abc"]
             grant_type = "password"
             note = "the pin is 1234"
@@ -188,6 +198,7 @@ mod tests {
             password = "[redacted]"
             url = "http://u:[redacted]@h/?client_secret=[redacted]&x=1&token=${token}"
             body = "grant_type=password&password=[redacted]&a=b"
+            message = '{"user_password": "[redacted]", "token":"${token}", "tokens": "a", "b": "c"}'
             basic = ["${id}", "[redacted]"]
             grant_type = "password"
             note = "the pin is [redacted]"

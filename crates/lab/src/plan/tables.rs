@@ -3,10 +3,12 @@
 //! in `settle.rs`; this must not know it.
 
 use std::collections::BTreeMap;
+use std::num::{NonZeroU64, NonZeroUsize};
 
 use serde::Deserialize;
 
 use super::quantity::{Length, Level, Rate, Scalar};
+use super::steps::codes::Codes;
 use super::template::Template;
 use super::think::Think;
 use super::tree::Tree;
@@ -116,6 +118,9 @@ tables! {
         /// How long a connection is used: by its user for the whole run, for one pass through a
         /// flow, or for one call.
         reuse: Reuse, "`\"run\"` (default), `\"pass\"` or `\"call\"`";
+        /// How many connections the calls in gRPC of a generator take in turn. With `reuse = "call"`
+        /// every call has one of its own, and with `"pass"` every pass.
+        connections: Option<NonZeroUsize>, "a whole number from 1, 1 by default; only for gRPC";
         /// Only the authorities of this PEM file are believed. Relative to the plan.
         ca_file: Option<String>, "a path";
         /// Any certificate is believed.
@@ -230,14 +235,14 @@ tables! {
     }
 
     /// One call: a request, what is kept of its answer, and what makes the answer right. Every text is
-    /// a template. At most one of `form`, `json` and `body`.
+    /// a template. Either a `url`, with at most one of `form`, `json` and `body`, or `grpc`.
     "steps" struct StepTable {
         /// What the reports call it.
-        name: Option<String>, "a text; by default the method and the URL";
+        name: Option<String>, "a text; by default the method and the URL, or the method of gRPC";
         /// The method.
         method: Option<String>, "a text; `\"POST\"` with a body and else `\"GET\"` by default";
         /// Where to: absolute, or relative to the target's URL. Values are inserted as they are.
-        url: Option<Template>, "a template; required";
+        url: Option<Template>, "a template; required without `grpc`";
         /// Parameters that are appended to the URL, percent-encoded.
         query: BTreeMap<String, Template>, "a table of templates";
         /// Headers, but for those that the lab sets itself: `Host`, `Connection`, `Content-Length` and
@@ -253,6 +258,8 @@ tables! {
         json: Option<Tree>, "a table or a list";
         /// A body as it is.
         body: Option<Template>, "a template";
+        /// A call in gRPC. Of the options of a request, only `bearer` goes with it.
+        grpc: Option<GrpcTable>, "a table, see below";
         /// What later steps and passes of the user call `${name}`.
         extract: BTreeMap<String, ExtractTable>, "tables by name, see below";
         /// What makes the answer right.
@@ -261,6 +268,25 @@ tables! {
         think: Option<Think>, "a pause, see below";
         /// Only in the first pass of every user, such as a login.
         once: bool, "`true` or `false` (default)";
+    }
+
+    /// A call to the server that the table `grpc` of the target names; see [gRPC](grpc.md). Its answer is
+    /// the last message in JSON, for `extract` (`json` and `regex`) and for `check`.
+    "grpc" struct GrpcTable {
+        /// What is called: `package.Service/Method`.
+        method: Option<String>, "a text; required";
+        /// The message: fields by their name in JSON or in the `.proto` file. Of a method that takes a
+        /// stream also a list of messages, which are sent in turn. In a text, values are inserted as
+        /// they are; in a table they cannot leave their quotes.
+        message: Option<Tree>, "a table, a list, or a text that holds JSON; by default a message without fields";
+        /// How many messages are sent to a method that takes a stream; a list is gone through again and
+        /// again.
+        messages: Option<u64>, "a whole number; by default as many as `message` has";
+        /// How many messages may be unanswered before the next is held back; 1 is ping-pong. Only where
+        /// each message is answered with one.
+        outstanding: Option<NonZeroU64>, "a whole number from 1; without one, no message waits for an answer";
+        /// Fields that are sent along, beside the token of `bearer`.
+        metadata: BTreeMap<String, Template>, "a table of templates";
     }
 
     /// Where a value is found in an answer: exactly one of `json`, `regex`, `header`, `cookie`,
@@ -295,6 +321,10 @@ tables! {
     "check" struct CheckTable {
         /// These statuses.
         status: Statuses, "a status, a class such as `\"2xx\"`, or a list of them; by default 2xx and 3xx";
+        /// These codes of gRPC.
+        code: Codes, "a code such as `\"NOT_FOUND\"`, or a list of them; by default `\"OK\"`; only with `grpc`";
+        /// How many messages the answer has.
+        messages: Option<u64>, "a whole number; only with `grpc`";
         /// Values at JSON pointers (RFC 6901), such as `\"/token_type\" = \"Bearer\"`.
         json: BTreeMap<String, Tree>, "a table of values; texts are templates";
         /// JSON pointers at which there is a value that is not `null`.

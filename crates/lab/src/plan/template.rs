@@ -141,6 +141,15 @@ impl Template {
         Ok(text)
     }
 
+    /// The text with a digit for every value: its form, before there are values.
+    pub(super) fn outline(&self) -> String {
+        let part = |part: &Part| match part {
+            Part::Text(literal) => literal.clone(),
+            Part::Value(_) | Part::Random(_) => "1".to_owned(),
+        };
+        self.parts.iter().map(part).collect()
+    }
+
     /// The text with values that are found by their names; what is left to chance was drawn before, and
     /// is found as `random:…`.
     pub(crate) fn look_up<'a>(

@@ -2,6 +2,7 @@
 //! It must not know what they are for.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use serde::Deserialize;
 
@@ -53,21 +54,44 @@ impl Tree {
         }
     }
 
+    /// Whether nothing is to be filled.
+    pub(super) fn is_constant(&self) -> bool {
+        match self {
+            Self::Text(template) => template.constant().is_some(),
+            Self::Other(_) => true,
+            Self::List(list) => list.iter().all(Self::is_constant),
+            Self::Table(table) => table.values().all(Self::is_constant),
+        }
+    }
+
     /// The value for JSON, its texts filled.
     pub(crate) fn fill(&self, user: &mut User) -> Result<serde_json::Value, Wrong> {
+        self.json(&mut |template| template.fill(user))
+    }
+
+    /// The value for JSON before there are values to fill in.
+    pub(super) fn outline(&self) -> serde_json::Value {
+        let outlined = self.json(&mut |template| Ok::<_, Infallible>(template.outline()));
+        outlined.unwrap_or_else(|never| match never {})
+    }
+
+    fn json<E>(
+        &self,
+        text: &mut impl FnMut(&Template) -> Result<String, E>,
+    ) -> Result<serde_json::Value, E> {
         Ok(match self {
-            Self::Text(template) => template.fill(user)?.into(),
+            Self::Text(template) => text(template)?.into(),
             Self::Other(toml::Value::Integer(number)) => (*number).into(),
             Self::Other(toml::Value::Float(number)) => (*number).into(),
             Self::Other(toml::Value::Boolean(value)) => (*value).into(),
             Self::Other(_) => serde_json::Value::Null,
             Self::List(list) => {
-                let list = list.iter().map(|element| element.fill(user));
+                let list = list.iter().map(|element| element.json(text));
                 list.collect::<Result<Vec<_>, _>>()?.into()
             }
             Self::Table(table) => {
-                let table = table.iter().map(|(k, v)| Ok((k.clone(), v.fill(user)?)));
-                serde_json::Value::Object(table.collect::<Result<_, Wrong>>()?)
+                let table = table.iter().map(|(k, v)| Ok((k.clone(), v.json(text)?)));
+                serde_json::Value::Object(table.collect::<Result<_, E>>()?)
             }
         })
     }

@@ -15,6 +15,7 @@ use crate::plan::model::{Load, Population};
 use crate::plan::schedule::{Arrivals, Part, Users};
 use crate::play::board::{Board, Post};
 use crate::play::cast::Cast;
+use crate::play::lines::{Switchboard, Ways};
 use crate::play::pass::Desk;
 use crate::play::person::Person;
 use crate::play::scribe::{Record, Scribe};
@@ -22,7 +23,6 @@ use crate::timing::alarm::Alarm;
 use crate::timing::pace::{Pace, Step, Until};
 use crate::timing::watchdog::{Cut, Slot};
 use crate::watch::generator::Probe;
-use crate::wire::session::{Exchange, Manner};
 
 /// Deadlines are looked at this often.
 const TICK: Duration = Duration::from_millis(10);
@@ -42,7 +42,7 @@ pub(crate) enum Broken {
 /// What all generators of a run do.
 pub(crate) struct Orders {
     pub(crate) cast: Cast,
-    pub(crate) manner: Manner,
+    pub(crate) ways: Ways,
     /// Zero is the beginning of the run.
     pub(crate) clock: Clock,
     pub(crate) timeout: Nanos,
@@ -61,7 +61,7 @@ pub(crate) struct Stage {
     pub(crate) orders: Arc<Orders>,
     pub(crate) part: Part,
     pub(crate) desk: Desk,
-    pub(crate) exchange: Rc<Exchange>,
+    pub(crate) switchboard: Switchboard,
     slots: RefCell<Vec<Rc<Slot>>>,
     paces: RefCell<Vec<(usize, Rc<RefCell<Pace>>)>>,
     /// Arrivals that were dropped before the warm-up was over, by population.
@@ -126,7 +126,8 @@ impl Stage {
                 is_over: Cell::new(false),
                 alarm: Alarm::new(clock)?,
             },
-            exchange: Exchange::new(orders.manner.clone(), clock),
+            switchboard: Switchboard::new(&orders.ways, clock)
+                .map_err(|failure| io::Error::other(failure.detail))?,
             slots: RefCell::default(),
             paces: RefCell::default(),
             warm_drops: RefCell::new(vec![0; orders.cast.populations.len()]),

@@ -4,11 +4,13 @@
 pub(crate) mod board;
 pub(crate) mod cast;
 pub(crate) mod crew;
+pub(crate) mod lines;
 pub(crate) mod once;
 pub(crate) mod pass;
 mod patience;
 pub(crate) mod person;
 pub(crate) mod ready;
+pub(crate) mod remote;
 pub(crate) mod scribe;
 pub(crate) mod watching;
 
@@ -100,7 +102,10 @@ impl PlayError {
     pub(crate) fn is_usage(&self) -> bool {
         match self {
             Self::Plan(_) => true,
-            Self::Run(bad) => !matches!(bad, BadRun::Write(..) | BadRun::Ended(_)),
+            Self::Run(bad) => !matches!(
+                bad,
+                BadRun::Write(..) | BadRun::Reflection(..) | BadRun::Ended(_)
+            ),
             _ => false,
         }
     }
@@ -346,7 +351,7 @@ impl Run<'_> {
     ) -> Result<Haul, PlayError> {
         let orders = Arc::new(Orders {
             cast,
-            manner: ready.manner.clone(),
+            ways: ready.ways.clone(),
             clock: self.clock,
             timeout: ready.plan.timeout,
             grace: ready.plan.grace,

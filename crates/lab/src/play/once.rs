@@ -13,12 +13,13 @@ use crate::plan::steps::Pass as StepPass;
 use crate::plan::user::{User, Values};
 use crate::play::PlayError;
 use crate::play::cast::{self, Given, Script};
+use crate::play::lines::{Lines, Sent, Switchboard, Ways};
 use crate::play::ready::Ready;
 use crate::scenario::target::Target;
 use crate::scenario::target::set_up::SetUp;
 use crate::scenario::user::UserState;
-use crate::wire::session::{Exchange, Manner, Session};
-use crate::wire::{self, Failure};
+use crate::wire::Failure;
+use crate::wire::session::Manner;
 
 /// Answers of set-up may be large: a page of clients, a key set.
 const KEPT: usize = 16 << 20;
@@ -31,6 +32,8 @@ pub(crate) enum SetUpError {
     Failed(Place, Failure),
     #[error("{0}: no complete answer in time")]
     Timeout(Place),
+    #[error("the gRPC server: {}", .0.detail)]
+    Unreachable(Failure),
 }
 
 /// What was being done.
@@ -68,18 +71,19 @@ impl fmt::Display for Place {
 /// Somebody who goes through flows outside the load.
 pub(crate) struct Hand {
     clock: Clock,
-    session: Session,
+    lines: Lines,
     timeout: Nanos,
 }
 
 impl Hand {
-    pub(crate) fn new(manner: &Manner, timeout: Nanos) -> Self {
+    pub(crate) fn new(ways: &Ways, timeout: Nanos) -> Result<Self, SetUpError> {
         let clock = Clock::start();
-        Self {
+        let switchboard = Switchboard::new(ways, clock).map_err(SetUpError::Unreachable)?;
+        Ok(Self {
             clock,
-            session: Session::new(Exchange::new(manner.clone(), clock)),
+            lines: switchboard.lines(),
             timeout,
-        }
+        })
     }
 
     /// Asks a target what it says of itself.
@@ -102,12 +106,15 @@ impl Hand {
             let next = flow
                 .advance(reply.as_ref())
                 .map_err(|wrong| SetUpError::Wrong(place.clone(), wrong))?;
-            let Next::Send { step, call } = next else {
-                return Ok(());
+            let (step, sent) = match next {
+                Next::Send { step, call } => (step, Sent::Http(call)),
+                Next::Call { step, rpc } => (step, Sent::Grpc(rpc)),
+                Next::Done => return Ok(()),
             };
             place.step = names.get(step).cloned().unwrap_or_default();
-            place.call = format!("{} {}", call.method, wire::place(&call.url));
-            let exchange = self.session.exchange(call, Some(KEPT), self.clock.now());
+            place.call = sent.shown();
+            let start = self.clock.now();
+            let exchange = self.lines.exchange(sent, Some(KEPT), start, self.timeout);
             let limit = std::time::Duration::from_nanos(self.timeout);
             let answered = tokio::time::timeout(limit, exchange).await;
             let answered = answered.map_err(|_| SetUpError::Timeout(place.clone()))?;
@@ -127,7 +134,8 @@ pub(crate) async fn ask_target(
     if !plan.uses_flows() {
         return Ok(());
     }
-    Hand::new(manner, plan.timeout).ask(target).await?;
+    let ways = Ways::from(manner.clone());
+    Hand::new(&ways, plan.timeout)?.ask(target).await?;
     Ok(())
 }
 
@@ -135,11 +143,11 @@ pub(crate) async fn ask_target(
 pub(crate) async fn set_up(
     plan: &Plan,
     target: &Target,
-    manner: &Manner,
+    ways: &Ways,
     base: &Arc<Url>,
     values: Arc<Values>,
 ) -> Result<Arc<Values>, PlayError> {
-    let mut hand = Hand::new(manner, plan.timeout);
+    let mut hand = Hand::new(ways, plan.timeout)?;
     let mut values = values;
     for flow in &plan.setup {
         let user = User::new(plan.seed, u64::MAX, 0, Arc::clone(&values));
@@ -161,7 +169,10 @@ pub(crate) async fn set_up(
 
 /// The plan's tear-down, all of it whatever fails; what failed, in words.
 pub(crate) async fn tear_down(ready: &Ready) -> Vec<String> {
-    let mut hand = Hand::new(&ready.manner, ready.plan.timeout);
+    let mut hand = match Hand::new(&ready.ways, ready.plan.timeout) {
+        Ok(hand) => hand,
+        Err(error) => return vec![format!("tear-down: {error}")],
+    };
     let mut failed = Vec::new();
     for flow in &ready.plan.teardown {
         let user = User::new(ready.plan.seed, u64::MAX, 1, Arc::clone(&ready.values));

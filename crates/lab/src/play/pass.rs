@@ -3,15 +3,15 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::call::{Call, Flow, Next, Reply};
+use crate::call::{Flow, Next, Reply};
 use crate::clock::{Clock, Nanos};
+use crate::play::lines::{Lines, Sent};
 use crate::play::scribe::Scribe;
 use crate::sample::{Outcome, Sample};
 use crate::scenario::fingerprint;
 use crate::timing::alarm::Alarm;
 use crate::timing::watchdog::{Cut, Slot};
 use crate::wire::Kind;
-use crate::wire::session::Session;
 
 /// How much of an answer is kept for its judge. What is longer is counted and not judged.
 const KEPT: usize = 4 << 20;
@@ -49,7 +49,7 @@ pub(crate) struct Numbers {
 pub(crate) struct Means<'a> {
     pub(crate) desk: &'a Desk,
     pub(crate) slot: &'a Slot,
-    pub(crate) session: &'a mut Session,
+    pub(crate) lines: &'a mut Lines,
     /// Whether answers may hold tokens that are to be told from one another.
     pub(crate) issues: bool,
     /// The pause after a step.
@@ -111,8 +111,10 @@ pub(crate) async fn pass(
                 .borrow_mut()
                 .book(answered.judged(verdict));
         }
-        let Ok(Next::Send { step, call }) = advanced else {
-            break verdict;
+        let (step, sent) = match advanced {
+            Ok(Next::Send { step, call }) => (step, Sent::Http(call)),
+            Ok(Next::Call { step, rpc }) => (step, Sent::Grpc(rpc)),
+            Ok(Next::Done) | Err(_) => break verdict,
         };
         if let Some(last) = last.replace(step) {
             let pause = (means.pause)(last);
@@ -124,7 +126,7 @@ pub(crate) async fn pass(
             .first
             .saturating_add(u16::try_from(step).unwrap_or(u16::MAX));
         let limit = flow.looks_inside().then_some(KEPT);
-        match send(means, (call, limit), step, first_due.take()).await {
+        match send(means, (sent, limit), step, first_due.take()).await {
             Ok((at, answer)) => (answered, reply) = (Some(at), Some(answer)),
             Err(kind) => break Outcome::Failed(kind),
         }
@@ -145,7 +147,7 @@ pub(crate) async fn pass(
 /// Sends one call. A failure is booked here, an answer when it has been judged.
 async fn send(
     means: &mut Means<'_>,
-    (call, limit): (Call, Option<usize>),
+    (sent, limit): (Sent, Option<usize>),
     step: u16,
     due: Option<Nanos>,
 ) -> Result<(Answered, Reply), Kind> {
@@ -153,8 +155,12 @@ async fn send(
     let start = desk.clock.now();
     let due = due.unwrap_or(start);
     desk.in_flight.set(desk.in_flight.get() + 1);
-    let exchange = means.session.exchange(call, limit, start);
-    let deadline = start.saturating_add(desk.timeout);
+    // Of gRPC the channel itself watches the time: it knows what came until then.
+    let deadline = match &sent {
+        Sent::Http(_) => start.saturating_add(desk.timeout),
+        Sent::Grpc(_) => Nanos::MAX,
+    };
+    let exchange = means.lines.exchange(sent, limit, start, desk.timeout);
     let outcome = means.slot.bounded(deadline, exchange).await;
     desk.in_flight.set(desk.in_flight.get() - 1);
     let (kind, detail) = match outcome {

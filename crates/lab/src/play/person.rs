@@ -11,12 +11,12 @@ use crate::plan::think::Think;
 use crate::plan::user::{User, random};
 use crate::play::cast::{Act, Script};
 use crate::play::crew::Stage;
+use crate::play::lines::Lines;
 use crate::play::pass::{Means, pass};
 use crate::play::patience::Patience;
 use crate::sample::Outcome;
 use crate::scenario::user::UserState;
 use crate::timing::watchdog::Slot;
-use crate::wire::session::Session;
 
 /// The room of the random numbers of pauses.
 const PAUSES: u64 = 100;
@@ -25,7 +25,7 @@ pub(crate) struct Person {
     population: usize,
     user: User,
     state: UserState,
-    session: Session,
+    lines: Lines,
     pauses: ChaCha8Rng,
     think: Think,
     step_think: Think,
@@ -42,7 +42,7 @@ impl Person {
             population,
             user: User::new(cast.seed, place, number, cast.values.clone()),
             state: UserState::default(),
-            session: Session::new(stage.exchange.clone()),
+            lines: stage.switchboard.lines(),
             pauses: random(cast.seed, PAUSES, place, number),
             think: plan.think,
             step_think: plan.step_think,
@@ -88,7 +88,7 @@ impl Person {
             }
         }
         if cast.reuse != Reuse::Run {
-            self.session.hang_up();
+            self.lines.hang_up();
         }
         let act = &role.acts[role.plan.mix.flow(self.turn) % role.acts.len().max(1)];
         let outcome = self.act(stage, slot, act, due).await;
@@ -110,7 +110,7 @@ impl Person {
             desk: &stage.desk,
             slot,
             issues: act.issues,
-            session: &mut self.session,
+            lines: &mut self.lines,
             pause: &mut pause,
         };
         match &act.script {

@@ -14,12 +14,15 @@ use crate::clock::Nanos;
 use crate::compare::judge::autostop::Rule;
 use crate::compare::judge::threshold::Threshold;
 use crate::feed::Feeds;
+use crate::grpc::reflection::NoSchema;
 use crate::plan::model::{Connection, Plan, TargetName};
 use crate::plan::schedule::Part;
 use crate::plan::user::Values;
 use crate::plan::{Outside, Protocol, Reuse};
 use crate::play::cast::{self, Cast, Given, Role};
+use crate::play::lines::Ways;
 use crate::play::once;
+use crate::play::remote::{Remote, Written};
 use crate::play::{PlayError, Request};
 use crate::record::names::Step;
 use crate::scenario::parameters;
@@ -27,7 +30,7 @@ use crate::scenario::target::file::SecretSource;
 use crate::scenario::target::{BadTarget, Target};
 use crate::watch::config::{Generator, Source};
 use crate::wire::session::Manner;
-use crate::wire::trust::{self, BadTrust, Trust};
+use crate::wire::trust::{self, BadTrust};
 
 /// Where the targets of this repository are, seen from its root.
 const TARGETS: &str = "bench/targets";
@@ -50,6 +53,8 @@ pub(crate) enum BadRun {
     Trust(#[from] BadTrust),
     #[error("{path}: {cause}", path = .0.display(), cause = .1)]
     Write(PathBuf, io::Error),
+    #[error("the gRPC server at {0}: {1}")]
+    Reflection(String, NoSchema),
     #[error("the run was ended: {0}")]
     Ended(String),
 }
@@ -60,7 +65,7 @@ pub(crate) struct Ready {
     pub(crate) target: Target,
     /// As it is kept.
     pub(crate) target_table: toml::Table,
-    pub(crate) manner: Manner,
+    pub(crate) ways: Ways,
     pub(crate) steps: Arc<[Step]>,
     pub(crate) thresholds: Vec<Threshold>,
     pub(crate) autostop: Vec<Rule>,
@@ -84,7 +89,7 @@ impl Ready {
         let thresholds = parsed(&plan, "thresholds", &plan.thresholds)?;
         let autostop = parsed(&plan, "autostop", &plan.autostop)?;
         let sources = sources(&plan)?;
-        let (mut target, target_table) = load_target(&plan, request)?;
+        let (mut target, target_table, written) = load_target(&plan, request)?;
         let (secrets, unread) = read_secrets(&mut target, request.environment);
         // Most flows need no secret of the target: those that do say so when they miss it.
         let mut warnings: Vec<String> = unread.iter().map(ToString::to_string).collect();
@@ -92,14 +97,26 @@ impl Ready {
         warnings.extend(target.file.notes.clone());
         let manner = manner(&plan.connection)?;
         once::ask_target(&plan, &mut target, &manner).await?;
-        let base = Url::parse(&target.file.issuer).map_err(|_| BadRun::NoTarget)?;
+        let mut remote = Remote::open(&plan, &target, &written)?;
+        let base = match (&remote, target.file.issuer.as_str()) {
+            (Some(remote), "") => remote.url().clone(),
+            (_, issuer) => Url::parse(issuer).map_err(|_| BadRun::NoTarget)?,
+        };
         let base = Arc::new(base);
         let known = target.tells();
         if let Some(problem) = plan.unknown_of_target(&known) {
             return Err(problem.into());
         }
         let values = plan.values(known);
-        let values = once::set_up(&plan, &target, &manner, &base, values).await?;
+        if let Some(remote) = &mut remote {
+            remote.bind(plan.setup.iter(), &values).await?;
+        }
+        let grpc = remote.as_ref().map(|remote| remote.server().clone());
+        let ways = Ways { manner, grpc };
+        let values = once::set_up(&plan, &target, &ways, &base, values).await?;
+        if let Some(remote) = &mut remote {
+            remote.bind(plan.flows(), &values).await?;
+        }
         let feeds = Arc::new(Feeds::open(&plan, &values, Part::WHOLE)?);
         let given = Given {
             target: &target,
@@ -113,7 +130,7 @@ impl Ready {
             plan,
             target,
             target_table,
-            manner,
+            ways,
             thresholds,
             autostop,
             sources,
@@ -172,13 +189,16 @@ fn sources(plan: &Plan) -> Result<Vec<Source>, PlayError> {
     Ok(sources)
 }
 
-fn load_target(plan: &Plan, request: &Request<'_>) -> Result<(Target, toml::Table), PlayError> {
+fn load_target(
+    plan: &Plan,
+    request: &Request<'_>,
+) -> Result<(Target, toml::Table, Written), PlayError> {
     match &plan.target {
         None => Err(BadRun::NoTarget.into()),
         Some(TargetName::Table(table)) => {
             let target = Target::load(&table.to_string(), &request.target_set)
                 .map_err(|why| BadRun::Target("the plan's target".to_owned(), why))?;
-            Ok((target, table.clone()))
+            Ok((target, table.clone(), Written::Plan(request.plan.clone())))
         }
         Some(TargetName::File(name)) => {
             Ok(open_target(name, Some(&request.plan), &request.target_set)?)
@@ -186,13 +206,13 @@ fn load_target(plan: &Plan, request: &Request<'_>) -> Result<(Target, toml::Tabl
     }
 }
 
-/// A target by its name, and the table that its file holds.
+/// A target by its name, the table that its file holds, and that file.
 pub(crate) fn open_target(
     name: &str,
     plan: Option<&Path>,
     set: &BTreeMap<String, String>,
-) -> Result<(Target, toml::Table), BadRun> {
-    let text = target_text(name, plan)?;
+) -> Result<(Target, toml::Table, Written), BadRun> {
+    let (path, text) = target_text(name, plan)?;
     let target = Target::load(&text, set).map_err(|why| BadRun::Target(name.to_owned(), why))?;
     let mut table: toml::Table = text.parse().unwrap_or_default();
     let variables = table
@@ -204,11 +224,11 @@ pub(crate) fn open_target(
                 .map(|(name, value)| (name.clone(), value.as_str().into())),
         );
     }
-    Ok((target, table))
+    Ok((target, table, Written::File { path, text }))
 }
 
 /// A target by the path of its file, or by name: beside the plan's directory or seen from here.
-fn target_text(name: &str, plan: Option<&Path>) -> Result<String, BadRun> {
+fn target_text(name: &str, plan: Option<&Path>) -> Result<(PathBuf, String), BadRun> {
     let file = format!("{name}.toml");
     let beside = plan
         .and_then(Path::parent)
@@ -221,7 +241,7 @@ fn target_text(name: &str, plan: Option<&Path>) -> Result<String, BadRun> {
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for place in places.into_iter().flatten() {
         match fs::read_to_string(&place) {
-            Ok(text) => return Ok(text),
+            Ok(text) => return Ok((place, text)),
             Err(error) => last = error,
         }
     }
@@ -273,13 +293,9 @@ fn read_secret(
 
 fn manner(connection: &Connection) -> Result<Manner, BadRun> {
     let http2 = connection.protocol == Protocol::H2;
-    let trust = match &connection.ca_file {
-        _ if connection.insecure => Trust::Anybody,
-        None => Trust::System,
-        Some(path) => Trust::File(path.clone()),
-    };
+    let trust = trust::client(&connection.trust(), http2)?;
     Ok(Manner {
-        tls: Some(Arc::new(trust::client(&trust, http2)?)),
+        tls: Some(Arc::new(trust)),
         http2,
         keep_alive: connection.reuse != Reuse::Call,
     })

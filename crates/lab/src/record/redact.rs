@@ -10,7 +10,7 @@ use toml::{Table, Value};
 const REDACTED: &str = "[redacted]";
 
 /// A name that ends so has a secret under it.
-const SECRET_NAMES: [&str; 11] = [
+const SECRET_NAMES: [&str; 12] = [
     "password",
     "passwd",
     "passphrase",
@@ -18,6 +18,7 @@ const SECRET_NAMES: [&str; 11] = [
     "credential",
     "credentials",
     "authorization",
+    "bearer",
     "private_key",
     "api_key",
     "pepper",

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::grpc::status::Code;
 use crate::record::names::Unit;
 use crate::record::summary::{Row, Summary, Times};
 use crate::report::grid::Grid;
@@ -105,7 +106,8 @@ fn outcomes(out: &mut String, rows: &[Row]) -> std::fmt::Result {
     for row in rows {
         let mut parts = Vec::new();
         if row.statuses.len() > 1 {
-            parts.push(format!("statuses: {}", counts(&row.statuses)));
+            let named = row.statuses.iter().map(|(of, count)| (status(*of), *count));
+            parts.push(format!("statuses: {}", counts(&named.collect())));
         }
         if !row.wrong.is_empty() {
             parts.push(format!("wrong answers: {}", counts(&row.wrong)));
@@ -118,6 +120,11 @@ fn outcomes(out: &mut String, rows: &[Row]) -> std::fmt::Result {
         }
     }
     Ok(())
+}
+
+/// A status as its protocol writes it: a number of HTTP, the name of a code of gRPC.
+pub(crate) fn status(status: u16) -> String {
+    Code::of_sample(status).map_or_else(|| status.to_string(), |code| code.to_string())
 }
 
 /// `3 × nonce, 1 × status`.

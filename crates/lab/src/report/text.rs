@@ -7,6 +7,7 @@ use crate::clock::{Nanos, seconds};
 use crate::histogram::Latencies;
 use crate::hit::run::Run;
 use crate::hit::tally::{OpenTally, Span};
+use crate::report::table;
 
 /// Width of the longest bar.
 const BAR: u64 = 40;
@@ -105,7 +106,7 @@ fn three(span: Span) -> String {
 fn outcomes(out: &mut String, run: &Run) -> std::fmt::Result {
     writeln!(out, "\nStatus code distribution:")?;
     for (status, count) in &run.tally.statuses {
-        writeln!(out, "  [{status}]\t{count} responses")?;
+        writeln!(out, "  [{}]\t{count} responses", table::status(*status))?;
     }
     writeln!(out)?;
     if !run.tally.errors.is_empty() {

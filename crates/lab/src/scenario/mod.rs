@@ -16,7 +16,7 @@ pub(crate) mod parameters;
 mod part;
 mod pass;
 pub(crate) mod target;
-mod template;
+pub(crate) mod template;
 pub(crate) mod user;
 
 #[cfg(test)]

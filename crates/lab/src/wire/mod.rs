@@ -83,7 +83,7 @@ impl Failure {
     }
 
     /// The same, with where the call was to go. The query is left out: it may hold secrets.
-    fn at(self, url: &Url) -> Self {
+    pub(crate) fn at(self, url: &Url) -> Self {
         Self {
             detail: format!("{}: {}", place(url), self.detail),
             ..self

@@ -109,6 +109,7 @@ impl Session {
             status: StatusCode::from_u16(answer.status).unwrap_or_default(),
             headers: kept.headers,
             body: kept.body.into(),
+            ending: None,
         };
         Ok((answer, reply))
     }

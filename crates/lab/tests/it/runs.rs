@@ -18,13 +18,22 @@ pub(crate) struct Lab {
 impl Lab {
     /// `populations` and more, for a target at `url`.
     pub(crate) fn new(url: &str, text: &str) -> Self {
-        let dir = tempfile::tempdir().unwrap();
         // Tables come after the options of the top, which the text begins with.
         let target =
             format!("[target]\nname = 'stub'\ntested = true\nissuer = '{url}'\ndiscovery = ''\n");
-        let plan = format!("{text}\n{target}");
+        Self::of_plan(&format!("{text}\n{target}"))
+    }
+
+    /// A whole plan, its target included.
+    pub(crate) fn of_plan(plan: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("plan.toml"), plan).unwrap();
         Self { dir }
+    }
+
+    /// A file beside the plan.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> std::process::Command {

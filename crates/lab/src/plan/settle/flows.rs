@@ -7,12 +7,13 @@ use std::sync::{Arc, OnceLock};
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderName, Method};
 
-use super::Findings;
-use crate::plan::check::Check;
-use crate::plan::extract::{self, Extract};
+use super::{Findings, rpc};
 use crate::plan::model::{FlowKind, FlowPlan};
 use crate::plan::problem::unknown;
-use crate::plan::steps::{Authorization, Body, Step};
+use crate::plan::steps::check::Check;
+use crate::plan::steps::extract::{self, Extract};
+use crate::plan::steps::request::{Authorization, Body, Request};
+use crate::plan::steps::{Asks, Step};
 use crate::plan::tables::{FlowTable, StepTable};
 use crate::plan::template::is_name;
 use crate::plan::tree::{Tree, With};
@@ -113,20 +114,14 @@ fn steps(tables: &[StepTable], option: &str, findings: &mut Findings) -> Option<
 }
 
 fn step(table: &StepTable, option: &str, findings: &mut Findings) -> Option<Step> {
-    let Some(url) = table.url.clone() else {
-        findings.refuse(option, "a step needs a `url`");
-        return None;
-    };
     let faults = findings.problems.len();
-    let body = findings.ok(option, body(table));
-    let authorization = findings.ok(option, authorization(table));
-    let method = method(table, body.as_ref(), option, findings);
-    let mut headers = Vec::new();
-    for (name, value) in &table.headers {
-        let option = format!("{option}.headers.{name}");
-        let name = findings.ok(&option, header(name));
-        headers.extend(name.map(|name| (name, value.clone())));
-    }
+    let asked = match &table.grpc {
+        None => request(table, option, findings),
+        Some(grpc) => rpc::request(grpc, table, option, findings).map(|request| {
+            let name = request.method.clone();
+            (name, Asks::Grpc(Box::new(request)))
+        }),
+    };
     let mut extracts = Vec::new();
     for (name, place) in &table.extract {
         let option = format!("{option}.extract.{name}");
@@ -139,23 +134,49 @@ fn step(table: &StepTable, option: &str, findings: &mut Findings) -> Option<Step
         let extract = findings.ok(&option, Extract::settle(place));
         extracts.extend(extract.map(|extract| (name.clone(), extract)));
     }
-    let checks = findings.ok(&format!("{option}.check"), Check::settle(&table.check));
-    let method = method.filter(|_| findings.problems.len() == faults)?;
-    let default_name = || format!("{method} {}", url.shown());
+    let checks = match &table.grpc {
+        None => Check::settle(&table.check),
+        Some(_) => Check::settle_rpc(&table.check),
+    };
+    let checks = findings.ok(&format!("{option}.check"), checks);
+    let (default_name, asks) = asked.filter(|_| findings.problems.len() == faults)?;
     Some(Step {
-        name: table.name.clone().unwrap_or_else(default_name),
-        method,
-        url,
-        query: table.query.clone(),
-        headers,
-        authorization: authorization?,
-        body: body?,
+        name: table.name.clone().unwrap_or(default_name),
+        asks,
         extracts,
         checks: checks?,
         think: table.think,
         once: table.once,
-        fixed: OnceLock::new(),
     })
+}
+
+/// The request of a step, and what it is called unless it has a name.
+fn request(table: &StepTable, option: &str, findings: &mut Findings) -> Option<(String, Asks)> {
+    let Some(url) = table.url.clone() else {
+        findings.refuse(option, "a step needs a `url`, or `grpc`");
+        return None;
+    };
+    let body = findings.ok(option, body(table));
+    let authorization = findings.ok(option, authorization(table));
+    let method = method(table, body.as_ref(), option, findings);
+    let mut headers = Vec::new();
+    for (name, value) in &table.headers {
+        let option = format!("{option}.headers.{name}");
+        let name = findings.ok(&option, header(name));
+        headers.extend(name.map(|name| (name, value.clone())));
+    }
+    let (method, authorization, body) = (method?, authorization?, body?);
+    let name = format!("{method} {}", url.shown());
+    let request = Request {
+        method,
+        url,
+        query: table.query.clone(),
+        headers,
+        authorization,
+        body,
+        fixed: OnceLock::new(),
+    };
+    Some((name, Asks::Http(Box::new(request))))
 }
 
 fn header(name: &str) -> Result<HeaderName, String> {

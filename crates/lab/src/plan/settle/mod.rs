@@ -5,10 +5,12 @@ mod feeds;
 mod flows;
 mod names;
 mod population;
+mod rpc;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use super::Outside;
@@ -103,6 +105,7 @@ pub(super) fn settle(
             reuse: table.connection.reuse,
             ca_file: table.connection.ca_file.map(|path| beside(file, &path)),
             insecure: table.connection.insecure,
+            connections: table.connection.connections.unwrap_or(NonZeroUsize::MIN),
         },
         feeds,
         populations,

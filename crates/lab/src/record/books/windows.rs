@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::cells::{self, CELLS};
 use crate::clock::Nanos;
+use crate::grpc::status::Code;
 use crate::sample::{Outcome, Sample};
 use crate::wire::Kind;
 
@@ -18,7 +19,8 @@ pub(crate) struct Window {
     pub(crate) errors: u64,
     /// Wrong answers alone.
     pub(crate) wrong: u64,
-    /// Answers by the first digit of their status: 1xx first.
+    /// Answers by the first digit of their status: 1xx first. A code of gRPC counts as the status that
+    /// it is usually translated to.
     pub(crate) classes: [u64; 5],
     /// Of the response times.
     pub(crate) sum: u128,
@@ -126,7 +128,8 @@ impl Open {
                 return;
             }
         };
-        let class = usize::from(status / 100).clamp(1, 5) - 1;
+        let digit = Code::of_sample(status).map_or(status / 100, Code::class);
+        let class = usize::from(digit).clamp(1, 5) - 1;
         window.classes[class] += 1;
         let response = sample.end.saturating_sub(sample.due);
         window.sum += u128::from(response);

@@ -90,3 +90,15 @@ fn a_step_that_was_never_right_is_pointed_out() {
     summary.rows[0].errors = 1200;
     assert!(warnings(&summary)[0].ends_with("nothing was right."));
 }
+
+#[test]
+fn codes_of_grpc_have_their_names() {
+    let mut call = row("users/steps/call", Unit::Sample);
+    call.statuses = BTreeMap::from([(0, 5), (16, 2)]);
+    let mut out = String::new();
+    outcomes(&mut out, &[call]).unwrap();
+    assert_eq!(
+        out,
+        "users/steps/call: statuses: 5 × OK, 2 × UNAUTHENTICATED\n"
+    );
+}

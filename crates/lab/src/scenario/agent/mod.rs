@@ -70,6 +70,7 @@ mod tests {
             status: StatusCode::from_u16(status).unwrap(),
             headers: headers.iter().map(pair).collect::<HeaderMap>(),
             body: Bytes::new(),
+            ending: None,
         }
     }
 

@@ -27,7 +27,9 @@ pub(crate) struct TargetFile {
     /// What a reader of results has to know, in sentences.
     #[serde(default)]
     pub(crate) notes: Vec<String>,
-    /// `iss` of every token, and of the discovery document, exactly.
+    /// `iss` of every token, and of the discovery document, exactly. Empty where the target is a server
+    /// of gRPC and nothing else.
+    #[serde(default)]
     pub(crate) issuer: String,
     /// Where the discovery document is, if not at its usual place below the issuer; `""` if there is none.
     pub(crate) discovery: Option<String>,
@@ -39,6 +41,7 @@ pub(crate) struct TargetFile {
     #[serde(default)]
     pub(crate) logout: Stages,
     pub(crate) admin: Option<Admin>,
+    pub(crate) grpc: Option<Grpc>,
     #[serde(default)]
     pub(crate) quirks: Quirks,
     #[serde(default)]
@@ -67,6 +70,31 @@ pub(crate) enum SecretSource {
     File(PathBuf),
     /// An environment variable.
     Env(String),
+}
+
+/// The server whose methods steps in gRPC call. Paths are relative to the directory of the file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Grpc {
+    /// `host:port`.
+    pub(crate) address: String,
+    #[serde(default)]
+    pub(crate) tls: bool,
+    /// Only its authorities are believed.
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Any certificate is believed.
+    #[serde(default)]
+    pub(crate) insecure: bool,
+    /// What the client shows of itself, and the key to it.
+    pub(crate) certificate_file: Option<PathBuf>,
+    pub(crate) key_file: Option<PathBuf>,
+    /// The token of every call, unless its step has one.
+    pub(crate) bearer: Option<Template>,
+    /// What every call carries.
+    #[serde(default)]
+    pub(crate) metadata: BTreeMap<String, Template>,
+    /// A descriptor set; without one, the server is asked by reflection.
+    pub(crate) descriptors: Option<PathBuf>,
 }
 
 /// In what a vendor departs from what the lab expects.

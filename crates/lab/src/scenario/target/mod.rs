@@ -74,6 +74,7 @@ impl Target {
         let discovery = match file.discovery.as_deref() {
             Some("") => None,
             Some(url) => Some(parse_url("discovery", url)?),
+            None if file.issuer.is_empty() => None,
             None => {
                 let issuer = file.issuer.trim_end_matches('/');
                 let usual = format!("{issuer}/.well-known/openid-configuration");
@@ -113,7 +114,9 @@ impl Target {
             ("jwks_uri", &endpoints.jwks),
         ];
         let mut told = self.variables.clone();
-        told.insert("issuer".to_owned(), self.file.issuer.clone());
+        if !self.file.issuer.is_empty() {
+            told.insert("issuer".to_owned(), self.file.issuer.clone());
+        }
         let named = named
             .into_iter()
             .filter_map(|(name, url)| Some((name, url.as_ref()?)));
@@ -216,7 +219,9 @@ impl Endpoints {
 
 impl TargetFile {
     fn check(&self) -> Result<(), BadTarget> {
-        parse_url("issuer", &self.issuer)?;
+        if self.grpc.is_none() || !self.issuer.is_empty() {
+            parse_url("issuer", &self.issuer)?;
+        }
         for (kind, stages) in [("login", &self.login), ("logout", &self.logout)] {
             for stage in &stages.stages {
                 stage.check().map_err(|expected| BadTarget::Field {

@@ -114,6 +114,7 @@ fn reply(call: &Call, status: u16, headers: &[(&str, &str)], body: impl Into<Byt
         status: StatusCode::from_u16(status).unwrap(),
         headers: headers.iter().map(pair).collect::<HeaderMap>(),
         body: body.into(),
+        ending: None,
     }
 }
 

@@ -2,6 +2,7 @@
 //! secret.
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use http::HeaderName;
 use regex_lite::Regex;
@@ -9,20 +10,31 @@ use serde_json::Value;
 
 use super::extract::{header, pointer, regex};
 use super::seen::Seen;
-use super::tables::CheckTable;
-use super::template::Template;
-use super::tree::Tree;
-use super::user::User;
 use crate::call::Wrong;
+use crate::grpc::status::Code;
+use crate::plan::tables::CheckTable;
+use crate::plan::template::Template;
+use crate::plan::tree::Tree;
+use crate::plan::user::User;
 
 /// One thing that must hold.
 #[derive(Clone, Debug)]
 pub(crate) enum Check {
     Status(Vec<RangeInclusive<u16>>),
-    Json { pointer: String, value: Tree },
+    /// Of gRPC.
+    Code(Arc<[Code]>),
+    /// How many messages the answer of a call in gRPC has.
+    Messages(u64),
+    Json {
+        pointer: String,
+        value: Tree,
+    },
     JsonExists(String),
     JsonAbsent(String),
-    Header { name: HeaderName, part: Template },
+    Header {
+        name: HeaderName,
+        part: Template,
+    },
     Contains(Template),
     ContainsNot(Template),
     Matches(Regex),
@@ -31,12 +43,28 @@ pub(crate) enum Check {
 
 impl Check {
     /// The checks of a table, the cheapest and most telling first.
-    pub(super) fn settle(table: &CheckTable) -> Result<Vec<Self>, String> {
+    pub(crate) fn settle(table: &CheckTable) -> Result<Vec<Self>, String> {
+        if !table.code.0.is_empty() || table.messages.is_some() {
+            return Err("`code` and `messages` are for calls in gRPC".to_owned());
+        }
         let mut statuses = table.status.0.clone();
         if statuses.is_empty() {
             statuses.push(200..=399);
         }
-        let mut checks = vec![Self::Status(statuses)];
+        Self::of_body(table, vec![Self::Status(statuses)])
+    }
+
+    /// Those of a call in gRPC.
+    pub(crate) fn settle_rpc(table: &CheckTable) -> Result<Vec<Self>, String> {
+        if !table.status.0.is_empty() || !table.headers.is_empty() {
+            return Err("`status` and `headers` are for HTTP; gRPC has a `code`".to_owned());
+        }
+        let mut checks = vec![Self::Code(table.code.expected())];
+        checks.extend(table.messages.map(Self::Messages));
+        Self::of_body(table, checks)
+    }
+
+    fn of_body(table: &CheckTable, mut checks: Vec<Self>) -> Result<Vec<Self>, String> {
         checks.extend(table.max_size.map(Self::MaxSize));
         for (name, part) in &table.headers {
             let (name, part) = (header(name)?, part.clone());
@@ -61,7 +89,7 @@ impl Check {
     }
 
     /// The names that must have a value when the check is made.
-    pub(super) fn names(&self) -> Vec<&str> {
+    pub(crate) fn names(&self) -> Vec<&str> {
         match self {
             Self::Json { value, .. } => value.names(),
             Self::Header { part, .. } => part.names().collect(),
@@ -70,9 +98,24 @@ impl Check {
         }
     }
 
-    pub(super) fn judge(&self, seen: &Seen<'_>, user: &mut User) -> Result<(), Wrong> {
+    pub(crate) fn judge(&self, seen: &Seen<'_>, user: &mut User) -> Result<(), Wrong> {
         match self {
             Self::Status(ranges) => status(ranges, seen.reply.status.as_u16()),
+            Self::Code(expected) => seen
+                .reply
+                .ending
+                .as_ref()
+                .map_or(Ok(()), |ending| code(expected, ending.code)),
+            Self::Messages(expected) => {
+                let came = seen
+                    .reply
+                    .ending
+                    .as_ref()
+                    .map_or(0, |ending| ending.messages);
+                hold(came == *expected, "messages", || {
+                    format!("expected {expected}, came {came}")
+                })
+            }
             Self::Json { pointer, value } => json(pointer, &value.fill(user)?, seen.json(pointer)),
             Self::JsonExists(pointer) => {
                 let found = seen.json(pointer).is_some_and(|value| !value.is_null());
@@ -131,6 +174,14 @@ fn status(ranges: &[RangeInclusive<u16>], came: u16) -> Result<(), Wrong> {
             });
         let expected = ranges.collect::<Vec<_>>().join(" or ");
         format!("expected {expected}, came {came}")
+    })
+}
+
+/// Errors are counted by the code that came.
+fn code(expected: &[Code], came: Code) -> Result<(), Wrong> {
+    hold(expected.contains(&came), came.name(), || {
+        let expected: Vec<&str> = expected.iter().map(|code| code.name()).collect();
+        format!("expected {}, came {came}", expected.join(" or "))
     })
 }
 
@@ -196,10 +247,9 @@ fn size(most: u64, came: u64) -> Result<(), Wrong> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use super::super::steps::reply;
     use super::*;
+    use crate::call::Ending;
+    use crate::plan::steps::reply;
 
     const BODY: &str = r#"{"type":"Bearer","n":3600,"none":null,"list":["a",1]}"#;
 
@@ -283,6 +333,105 @@ mod tests {
             let reply = reply(status, &[], "");
             let judged = checks[0].judge(&Seen::new(&reply), &mut user);
             assert_eq!(judged.is_ok(), right, "{status}");
+        }
+    }
+
+    fn hello() -> Value {
+        serde_json::json!({ "message": "hello", "timestamp": "7" })
+    }
+
+    /// Of an answer in gRPC with one message, or with none.
+    fn judge_rpc(text: &str, code: &str, message: Option<&Value>) -> Result<(), String> {
+        let mut reply = reply(200, &[], "\u{8}\u{7}");
+        reply.ending = Some(Ending {
+            code: code.parse().unwrap(),
+            messages: u64::from(message.is_some()),
+            message: message.cloned(),
+        });
+        let mut user = User::new(0, 0, 0, Arc::default());
+        let seen = Seen::new(&reply);
+        let checks = Check::settle_rpc(&toml::from_str(text).unwrap()).unwrap();
+        let judged = checks
+            .iter()
+            .try_for_each(|check| check.judge(&seen, &mut user));
+        judged.map_err(|wrong| wrong.to_string())
+    }
+
+    #[test]
+    fn a_call_in_grpc_is_judged_by_its_code_its_count_and_its_message() {
+        let message = hello();
+        let right = [
+            ("", "OK", Some(&message)),
+            ("code = 'NOT_FOUND'", "NOT_FOUND", None),
+            ("code = ['OK', 5]\nmessages = 0", "NOT_FOUND", None),
+            (
+                "json = { '/message' = 'hello', '/timestamp' = '7' }\nmessages = 1",
+                "OK",
+                Some(&message),
+            ),
+            ("contains = ['hello']\nmax_size = 2", "OK", Some(&message)),
+        ];
+        for (text, code, message) in right {
+            assert_eq!(judge_rpc(text, code, message), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_hold_in_grpc_is_named_by_its_code_or_check() {
+        let message = hello();
+        let wrong = [
+            (
+                "",
+                "UNAUTHENTICATED",
+                "UNAUTHENTICATED: expected OK, came UNAUTHENTICATED",
+            ),
+            (
+                "code = ['OK', 5]",
+                "UNAVAILABLE",
+                "UNAVAILABLE: expected OK or NOT_FOUND, came UNAVAILABLE",
+            ),
+            ("messages = 2", "OK", "messages: expected 2, came 1"),
+            (
+                "json = { '/message' = 'x' }",
+                "OK",
+                "json: expected the plan's text at `/message`, came another one",
+            ),
+            (
+                "json = { '/nothing' = 1 }",
+                "OK",
+                "json: expected the plan's number at `/nothing`, came nothing",
+            ),
+            (
+                "max_size = 1",
+                "OK",
+                "size: expected at most 1 bytes, came 2",
+            ),
+        ];
+        for (text, code, said) in wrong {
+            assert_eq!(
+                judge_rpc(text, code, Some(&message)),
+                Err(said.to_owned()),
+                "{text}"
+            );
+        }
+        let none = judge_rpc("json_exists = ['/message']", "OK", None);
+        assert_eq!(
+            none.unwrap_err(),
+            "json: expected a value at `/message`, came none"
+        );
+    }
+
+    #[test]
+    fn checks_of_http_and_of_grpc_are_not_mixed_up() {
+        let table = |text| toml::from_str::<CheckTable>(text).unwrap();
+        for text in ["code = 'OK'", "messages = 1"] {
+            assert!(Check::settle(&table(text)).is_err(), "{text}");
+        }
+        for text in ["status = 200", "headers = { a = 'b' }"] {
+            assert!(Check::settle_rpc(&table(text)).is_err(), "{text}");
+        }
+        for text in ["code = 'Ok'", "code = 17", "code = []"] {
+            assert!(toml::from_str::<CheckTable>(text).is_err(), "{text}");
         }
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::seen::Seen;
-use super::tables::ExtractTable;
+use crate::plan::tables::ExtractTable;
 
 /// Where a value is found, and what it is when it is not.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ enum Place {
 }
 
 impl Extract {
-    pub(super) fn settle(table: &ExtractTable) -> Result<Self, String> {
+    pub(crate) fn settle(table: &ExtractTable) -> Result<Self, String> {
         let form = || table.form.clone();
         let places = [
             table
@@ -75,13 +75,13 @@ impl Extract {
     }
 
     /// The value, its default, or nothing.
-    pub(super) fn find(&self, seen: &Seen<'_>) -> Option<String> {
+    pub(crate) fn find(&self, seen: &Seen<'_>) -> Option<String> {
         self.place.find(seen).or_else(|| self.default.clone())
     }
 }
 
 /// A JSON pointer (RFC 6901): empty, or it begins with a slash.
-pub(super) fn pointer(text: &str) -> Result<String, String> {
+pub(crate) fn pointer(text: &str) -> Result<String, String> {
     if text.is_empty() || text.starts_with('/') {
         return Ok(text.to_owned());
     }
@@ -90,11 +90,11 @@ pub(super) fn pointer(text: &str) -> Result<String, String> {
     ))
 }
 
-pub(super) fn regex(text: &str) -> Result<Regex, String> {
+pub(crate) fn regex(text: &str) -> Result<Regex, String> {
     Regex::new(text).map_err(|fault| format!("expected a regular expression: {fault}"))
 }
 
-pub(super) fn header(text: &str) -> Result<HeaderName, String> {
+pub(crate) fn header(text: &str) -> Result<HeaderName, String> {
     let name = HeaderName::from_bytes(text.as_bytes());
     name.map_err(|_| format!("expected the name of a header, not `{text}`"))
 }
@@ -174,8 +174,8 @@ fn parameter(url: &Url, name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::steps::reply;
     use super::*;
+    use crate::plan::steps::reply;
 
     fn settle(text: &str) -> Result<Extract, String> {
         Extract::settle(&toml::from_str(text).unwrap())
