@@ -1,7 +1,8 @@
 """Measure Signet beside other authorization servers; `scripts/peers` installs what this needs and starts it.
 
-All servers are up at the same time, on core 0; only one of them is asked at a time, by `assay hit` on core 1. Every
-round asks every server everything, and every other round in the opposite order.
+All servers are up at the same time, on core 0; only one of them is asked at a time, from core 1: single requests by
+`assay hit`, whole flows by `assay run` with the plans of bench/plans/peers. Every round asks every server everything, and
+every other round in the opposite order.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 import urllib.parse
 from pathlib import Path
 
@@ -34,6 +36,8 @@ ORDER = [
     "discovery",
     "JWKS",
 ]
+PLANS = ["client-credentials", "introspection", "code-flow", "clients"]
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def arguments():
@@ -44,6 +48,8 @@ def arguments():
     parser.add_argument("--warm", type=float, default=1, help="seconds of load for each operation beforehand (1)")
     parser.add_argument("--warm-java", type=float, default=12, help="the same for Keycloak, which compiles as it runs (12)")
     parser.add_argument("--tokens", type=int, default=1000, help="different tokens to introspect (1000)")
+    parser.add_argument("--plan-rounds", type=int, default=3, help="repeats of every plan (3)")
+    parser.add_argument("--plan-seconds", type=float, default=8, help="length of a plan after its warm-up (8)")
     parser.add_argument("--results", type=Path, default=Path("bench/results"), help="where raw results go")
     parser.add_argument("--document", type=Path, default=Path("docs/results.md"), help="the document to write")
     parser.add_argument("--hold", action="store_true", help="measure nothing: start the servers, say where, until Ctrl-C")
@@ -130,6 +136,37 @@ class Run:
         return json.loads(done.stdout)
 
 
+    def assay(self, target, *arguments):
+        command = ["taskset", "-c", str(GENERATOR), str(self.programs / "assay"), *map(str, arguments)]
+        for name, value in target.variables().items():
+            command += ["--target-set", f"{name}={value}"]
+        secret = os.environ | target.secrets()
+        done = subprocess.run(command, cwd=target.directory, env=secret, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Failed(f"{' '.join(command)}: {done.stdout.strip()[-1500:]}\n{done.stderr.strip()[-500:]}")
+
+    def make_clients(self, target):
+        """Ten clients and fifty users, by the interface that its file in bench/targets describes."""
+        profile = REPOSITORY / "bench/targets" / f"{target.profile}.toml"
+        users = ["--users", 50] if "code-flow" in target.plans else []
+        self.assay(target, "prepare", profile, "--clients", 10, *users, "--output", target.directory)
+
+    def play(self, target, plan):
+        """A plan, the same for every server; returns its figures."""
+        path = REPOSITORY / "bench/plans/peers" / f"{plan}.toml"
+        runs = target.directory / "runs"
+        shutil.rmtree(runs, ignore_errors=True)
+        told = ["--target", REPOSITORY / "bench/targets" / f"{target.profile}.toml", "--runs", runs, "--quiet"]
+        written = tomllib.loads(read(path))
+        for feed, file in (("clients", "clients.csv"), ("people", "users.csv")):
+            if feed in written.get("feeds", {}):
+                told += ["--set", f"feeds.{feed}.file={target.directory / file}"]
+        seconds = float(written["warmup"].removesuffix(" s")) + self.options.plan_seconds
+        self.assay(target, "run", path, *told, "--duration", f"{round(seconds * 1000)}ms", "--keep", "histograms")
+        (made,) = runs.iterdir()
+        return json.loads(read(made / "summary.json"))
+
+
 def check(answer, operation, length):
     """A run with anything but right answers is no figure."""
     if answer["error_count"] or answer["dropped"] or set(answer["statuses"]) != {"200"}:
@@ -160,6 +197,23 @@ def measure(run, target, operation, length):
         "stolen_cores": stolen / wall,
     }
     return answer
+
+
+def plans(run, servers, raw):
+    """Every plan, played against every server that has what it asks for."""
+    for number in range(run.options.plan_rounds):
+        for plan in PLANS:
+            able = [target for target in servers if plan in target.plans]
+            for target in able if number % 2 == 0 else reversed(able):
+                others = [other.process.child.pid for other in servers if other is not target]
+                with paused(others):
+                    before = cpu_seconds(target.process.child.pid) + (cpu_seconds(run.postgres) if target.store == "PostgreSQL" else 0)
+                    summary = run.play(target, plan)
+                    after = cpu_seconds(target.process.child.pid) + (cpu_seconds(run.postgres) if target.store == "PostgreSQL" else 0)
+                summary |= {"round": number, "plan": plan, "target": target.name, "cpu_seconds": after - before}
+                with open(raw / f"plan-{plan}.jsonl", "a", encoding="utf-8") as file:
+                    file.write(json.dumps(summary, separators=(",", ":")) + "\n")
+        print(f"plans, round {number + 1} of {run.options.plan_rounds}: done", flush=True)
 
 
 def rounds(run, servers, raw):
@@ -221,7 +275,10 @@ def measured(options, scratch):
         launch(run, servers)
         for target in servers:
             target.prepare()
+            if target.plans:
+                run.make_clients(target)
         rounds(run, servers, into / "raw")
+        plans(run, servers, into / "raw")
         described = [
             {
                 "name": target.name, "version": target.version, "store": target.store, "terms": target.terms,
@@ -233,8 +290,8 @@ def measured(options, scratch):
     finally:
         for target in servers:
             target.stop()
-    plan = {key: getattr(options, key) for key in ("rounds", "seconds", "concurrency", "warm", "warm_java", "tokens")}
-    plan |= {"order": ORDER, "server_core": SERVER, "generator_core": GENERATOR, "others_paused": True}
+    plan = {key: getattr(options, key) for key in ("rounds", "seconds", "concurrency", "warm", "warm_java", "tokens", "plan_rounds", "plan_seconds")}
+    plan |= {"order": ORDER, "plans": PLANS, "server_core": SERVER, "generator_core": GENERATOR, "others_paused": True}
     about["load_average_at_the_end"] = " ".join(read("/proc/loadavg").split()[:3])
     for name, content in (("environment", about), ("plan", plan), ("targets", described)):
         (into / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

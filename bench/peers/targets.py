@@ -82,6 +82,8 @@ class Target:
 
     name = store = ""
     terms = {}
+    profile = ""  # its file in bench/targets
+    plans = ()  # those of bench/plans/peers that it can be played
 
     def __init__(self, run):
         self.run, self.operations, self.process, self.starts = run, {}, None, []
@@ -100,6 +102,14 @@ class Target:
     def stop(self):
         if self.process:
             self.process.stop()
+
+    def variables(self):
+        """What its file in bench/targets must be told."""
+        raise NotImplementedError
+
+    def secrets(self):
+        """The environment of `assay`, from which that file takes its secrets."""
+        return {}
 
     def tokens(self, grant, count):
         """A file of so many different tokens, `token=…` on each line."""
@@ -136,6 +146,8 @@ class Target:
 
 
 class Signet(Target):
+    profile = "signet"
+    plans = ("client-credentials", "introspection", "clients")
     terms = {
         "secret": "as its SHA-256 digest",
         "opaque": "a row each; the answer leaves when the row is stored",
@@ -144,6 +156,9 @@ class Signet(Target):
 
     def where(self):
         return {"SIGNET_STORE": "memory:"}
+
+    def variables(self):
+        return {"base": self.issuer, "admin": self.admin}
 
     def make(self):
         public, self.admin = free_port(), f"http://127.0.0.1:{free_port()}"
@@ -166,6 +181,7 @@ class Signet(Target):
 
     def prepare(self):
         self.bearer = "Bearer " + (self.directory / "admin.token").read_text().strip()
+        (self.directory / "data").symlink_to(".")  # where bench/targets/signet.toml looks for the token
         jwt = {"access_token": "jwt", "persistence": "stateless"}
         rsa = self.client({"client_id": "rs256", "access_token_signed_response_alg": "RS256", **jwt})
         ec = self.client({"client_id": "es256", "access_token_signed_response_alg": "ES256", **jwt})
@@ -197,6 +213,8 @@ class SignetOnPostgres(Signet):
 
 class OidcProvider(Target):
     name, store = "oidc-provider", "memory"
+    profile = "node-oidc-provider"
+    plans = ("client-credentials", "introspection", "code-flow")
     terms = {
         "secret": "in clear",
         "opaque": "an entry each in our adapter",
@@ -226,6 +244,9 @@ class OidcProvider(Target):
         self.version = f"oidc-provider {manifest['version']}, Node.js {output(node, '--version').removeprefix('v')}"
         return [node, str(home / "server.mjs")], environment, f"{self.issuer}/.well-known/openid-configuration"
 
+    def variables(self):
+        return {"base": self.issuer}
+
     def prepare(self):
         keys, who = self.discover(self.issuer), basic("peers", self.secret)
         opaque = self.grant("client credentials, opaque", who, is_opaque)
@@ -236,6 +257,8 @@ class OidcProvider(Target):
 
 class Keycloak(Target):
     name, store = "Keycloak", "PostgreSQL"
+    profile = "keycloak"
+    plans = ("client-credentials", "introspection", "code-flow", "clients")
     terms = {
         "secret": "in clear",
         "opaque": "it has none",
@@ -275,6 +298,12 @@ class Keycloak(Target):
         java = output("java", "-version").split('"')[1]
         self.version = f"Keycloak {self.run.keycloak}, Java {java}"
         return command, environment, f"{self.issuer}/.well-known/openid-configuration"
+
+    def variables(self):
+        return {"base": self.base}
+
+    def secrets(self):
+        return {"KEYCLOAK_ADMIN_CLIENT_SECRET": self.password}
 
     def prepare(self):
         keys, rsa = self.discover(self.issuer), basic("rs256", self.secret)
