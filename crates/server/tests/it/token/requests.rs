@@ -149,9 +149,6 @@ async fn grants_that_are_not_there_are_unsupported() {
     let server = Server::start();
     let secret = server.quick("app", json!({})).await;
     for grant in [
-        "password",
-        "authorization_code",
-        "refresh_token",
         "implicit",
         "CLIENT_CREDENTIALS",
         "client_credentials ",
@@ -165,6 +162,15 @@ async fn grants_that_are_not_there_are_unsupported() {
             answer.refusal(),
             (400, "unsupported_grant_type".to_owned()),
             "{grant}"
+        );
+    }
+    for grant in ["password", "authorization_code", "refresh_token"] {
+        let call = server.public("POST", "/oauth2/token").basic("app", &secret);
+        let bare = call.form(&[("grant_type", grant)]).await;
+        assert_eq!(
+            bare.refusal(),
+            (400, "invalid_request".to_owned()),
+            "{grant} needs more"
         );
     }
     let secret = server
