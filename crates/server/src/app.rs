@@ -20,6 +20,7 @@ use crate::cache::verified::VerifiedSecrets;
 use crate::cache::{CachedClient, Caches};
 use crate::clock::Clock;
 use crate::config::Requests;
+use crate::fetch::Fetcher;
 use crate::hashing::{FailureTimer, HashSpec, Pool};
 use crate::log::Follower;
 use crate::rng::Rng;
@@ -46,6 +47,8 @@ pub struct App {
     pub verified: Arc<VerifiedSecrets>,
     /// Client keys that were fetched.
     pub client_keys: ClientKeys,
+    /// Calls clients.
+    pub fetcher: Fetcher,
     /// Signs tokens.
     pub signer: Signer,
     /// Verifies them.

@@ -26,7 +26,7 @@ use crate::cache::verified::VerifiedSecrets;
 use crate::cache::{Caches, ClientCache};
 use crate::clock::Clock;
 use crate::config::{self, Backend, ClusterKey as KeyPlace, Config, Switch};
-use crate::fetch::Fetcher;
+use crate::fetch::{Fetcher, Roots};
 use crate::flow::{Failure, demo, keys};
 use crate::hashing::{FailureTimer, Pool, PoolSettings};
 use crate::log::Follower;
@@ -130,6 +130,8 @@ async fn assemble(
     let following = Arc::clone(&follower);
     store.on_append(move |row| following.apply(row));
     let keys = Arc::new(KeySet::new(empty_keys()?));
+    let roots = roots(config)?;
+    let fetcher = fetcher(config, &roots);
     Ok(App {
         verifier: AccessTokenVerifier {
             issuer: config.issuer.clone(),
@@ -141,8 +143,9 @@ async fn assemble(
         revoked: follower.revoked(),
         verified: follower.verified(),
         follower,
-        client_keys: ClientKeys::new(clock.clone(), Fetcher::new(&config.outgoing.private_hosts)),
-        signer: signer(config, &clock)?,
+        client_keys: ClientKeys::new(clock.clone(), fetcher.clone()),
+        fetcher,
+        signer: signer(config, &roots, &clock)?,
         hashing: Pool::new(hashing(config)).map_err(failed("cannot start the hashing threads"))?,
         failures: FailureTimer::new(Duration::from_millis(config.hashing.failure_delay_ms)),
         locators: Locators::new(node),
@@ -225,11 +228,12 @@ fn hashing(config: &Config) -> PoolSettings {
     }
 }
 
-fn signer(config: &Config, clock: &Clock) -> Result<Signer, BuildError> {
+fn signer(config: &Config, roots: &Roots, clock: &Clock) -> Result<Signer, BuildError> {
     let remotes = config.signers.iter().map(|signer| RemoteSettings {
         name: signer.settings.name.clone(),
         url: signer.settings.url.clone(),
         token: signer.token.clone(),
+        roots: roots.clone(),
         timeout: Duration::from_millis(signer.settings.timeout_ms),
         connections: signer.settings.connections,
         queue: signer.settings.queue,
@@ -240,6 +244,19 @@ fn signer(config: &Config, clock: &Clock) -> Result<Signer, BuildError> {
         clock,
     )
     .map_err(failed("cannot start the signers"))
+}
+
+fn roots(config: &Config) -> Result<Roots, BuildError> {
+    let further = config.outgoing.ca_file.as_deref();
+    further
+        .map_or_else(|| Ok(Roots::system()), Roots::with_file)
+        .map_err(failed("outgoing.ca_file"))
+}
+
+fn fetcher(config: &Config, roots: &Roots) -> Fetcher {
+    let settings = &config.outgoing;
+    let timeout = Duration::from_millis(settings.timeout_ms);
+    Fetcher::new(roots.clone(), &settings.private_hosts, timeout)
 }
 
 fn limits(config: &Config) -> Limits {

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 use signet::clock::Clock;
+use signet::fetch::Roots;
 use signet::sealing::ClusterKey;
 use signet::signer::rotation::KeyTimes;
 use signet::signer::{KeyMaterial, KeyParts, RemoteReference, RemoteSettings, SignError, Signer};
@@ -47,6 +48,7 @@ impl Service {
             name: "kms".to_owned(),
             url: self.url.clone(),
             token: Some(Secret::new(token)),
+            roots: Roots::system(),
             timeout,
             connections: 4,
             queue: 256,

@@ -10,7 +10,7 @@ use signet_oauth::secret::Secret;
 use super::options::{Cluster, Hashing, Keys, Options, SignerSettings, Tokens};
 use super::setting::{AccessToken, Backend, Kept, StoreLocation};
 use super::source::{Draft, Outside};
-use super::{Config, RemoteSigner, ui};
+use super::{Config, RemoteSigner, edge, ui};
 
 /// The configuration, or nothing where no default could stand in for what is missing; what is
 /// wrong is in the draft.
@@ -25,7 +25,17 @@ pub(super) fn settle(options: Options, draft: &mut Draft, outside: &Outside<'_>)
     let public_listen = options.public_listen.unwrap_or(default_listen);
     check_together(&options, public_listen, draft);
     let signers = settle_signers(options.signer, draft, outside);
-    let issuer = settle_issuer(options.issuer, (dev, public_listen), draft);
+    let tls = edge::settle_tls(options.tls, options.admin_listen, draft, outside);
+    let has_tls = tls.certificate_file.is_some();
+    let issuer = settle_issuer(options.issuer, (dev, public_listen, has_tls), draft);
+    edge::check_proxy(&options.proxy, draft);
+    edge::check_issuer(issuer.as_deref(), (dev, has_tls), &options.proxy, draft);
+    edge::check_readable(
+        "outgoing.ca_file",
+        options.outgoing.ca_file.as_deref(),
+        draft,
+        outside,
+    );
     let location = (options.store, options.store_file.as_deref());
     let store = settle_store(location, &options.data_dir, draft, outside)?;
     let backend = store.backend();
@@ -45,6 +55,8 @@ pub(super) fn settle(options: Options, draft: &mut Draft, outside: &Outside<'_>)
         public_listen,
         admin_listen: options.admin_listen,
         threads: options.threads,
+        tls,
+        proxy: options.proxy,
         tokens: options.tokens,
         keys: options.keys,
         secrets: options.secrets,
@@ -139,7 +151,7 @@ fn check_hashing(hashing: &Hashing, draft: &mut Draft) {
 
 fn settle_issuer(
     given: Option<String>,
-    (dev, listen): (bool, SocketAddr),
+    (dev, listen, has_tls): (bool, SocketAddr, bool),
     draft: &mut Draft,
 ) -> Option<String> {
     let fault = match given {
@@ -160,7 +172,8 @@ fn settle_issuer(
             } else {
                 host(listen.ip())
             };
-            return Some(format!("http://{name}:{}", listen.port()));
+            let scheme = if has_tls { "https" } else { "http" };
+            return Some(format!("{scheme}://{name}:{}", listen.port()));
         }
     };
     draft.refuse("issuer", fault);

@@ -6,7 +6,9 @@
 //! in `checks.rs` when it must agree with others.
 
 mod checks;
+mod edge;
 mod manual;
+mod network;
 mod options;
 mod setting;
 mod source;
@@ -21,13 +23,14 @@ use std::path::{Path, PathBuf};
 
 use signet_oauth::secret::Secret;
 
+pub use network::Network;
 pub use options::{
-    Caches, Cluster, Hashing, Keys, Limits, Log, Metrics, Outgoing, Secrets, SignerSettings,
-    Storage, Tokens, Ui,
+    Caches, Cluster, Hashing, Keys, Limits, Log, Metrics, Outgoing, Proxy, Secrets, SignerSettings,
+    Storage, Tls, Tokens, Ui,
 };
 pub use setting::{
-    AccessToken, Backend, Kept, Level, LogFormat, OnStale, Requests, SecretHash, SigningAlg,
-    StoreLocation, Switch,
+    AccessToken, Backend, ClientHeader, Kept, Level, LogFormat, OnStale, Requests, SecretHash,
+    SigningAlg, StoreLocation, Switch,
 };
 pub use source::{Outside, Problem, Source};
 pub use ui::Colour;
@@ -59,6 +62,10 @@ pub struct Config {
     pub admin_listen: SocketAddr,
     /// Threads that serve requests; 0: one per core.
     pub threads: usize,
+    /// TLS; whether the admin listener speaks it is settled.
+    pub tls: Tls,
+    /// Proxies before the server.
+    pub proxy: Proxy,
     /// Access tokens.
     pub tokens: Tokens,
     /// Signing keys.
@@ -191,6 +198,8 @@ impl Config {
             public_listen: Some(self.public_listen),
             admin_listen: self.admin_listen,
             threads: self.threads,
+            tls: self.tls.clone(),
+            proxy: self.proxy.clone(),
             tokens: self.tokens.clone(),
             keys: self.keys.clone(),
             secrets: self.secrets.clone(),

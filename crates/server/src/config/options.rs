@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use super::setting::{
-    AccessToken, Kept, Kind, Level, LogFormat, OnStale, Requests, SecretHash, Setting, SigningAlg,
-    StoreLocation, Switch,
+    AccessToken, ClientHeader, Kept, Kind, Level, LogFormat, OnStale, Requests, SecretHash,
+    Setting, SigningAlg, StoreLocation, Switch,
 };
 use super::ui::Colour;
 
@@ -147,14 +147,16 @@ options! {
         /// A file that holds the value of `store`, so that the password of the database stands in
         /// neither the configuration nor the environment. Give one or the other.
         store_file: Option<PathBuf> = None;
-        /// Where clients and users are answered. Plain HTTP: TLS ends at the proxy before it.
-        /// Default: `0.0.0.0:4444`, in development mode `127.0.0.1:4444`.
+        /// Where clients and users are answered: with TLS where `[tls]` has a certificate, else in
+        /// plain HTTP, for a proxy before it at which TLS ends. Default: `0.0.0.0:4444`, in development mode `127.0.0.1:4444`.
         public_listen: Option<SocketAddr> = None;
         /// Where administrators and monitoring are answered. Always authenticated, and still best
         /// kept away from the Internet.
         admin_listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 4445));
         /// Threads that serve requests; 0: one per core.
         threads: usize = 0, 0..=1024;
+        + tls: Tls;
+        + proxy: Proxy;
         + tokens: Tokens;
         + keys: Keys;
         + secrets: Secrets;
@@ -168,6 +170,43 @@ options! {
         + metrics: Metrics;
         + ui: Ui;
         + #[serde(skip_serializing_if = "Vec::is_empty")] signer: Vec<SignerSettings>;
+    }
+
+    /// TLS 1.3 and 1.2, with HTTP/2 and HTTP/1.1, spoken by the server itself. The files are read
+    /// again when they change, and on SIGHUP; what is no good then is reported and not used.
+    "tls" pub struct Tls {
+        /// A PEM file with the certificate of the server and those of its issuers, in this order.
+        /// With it, the listeners speak TLS and nothing else. Default: TLS ends at a proxy, which
+        /// `proxy.trusted` names.
+        certificate_file: Option<PathBuf> = None;
+        /// A PEM file with the private key of the certificate, not encrypted.
+        key_file: Option<PathBuf> = None;
+        /// Whether the admin listener speaks TLS, too. Default: `on` with a certificate, but `off` on
+        /// a loopback address without a certificate of its own.
+        admin: Option<Switch> = None;
+        /// The same as `certificate_file`, for the admin listener alone: it often has another name.
+        admin_certificate_file: Option<PathBuf> = None;
+        /// The private key of `admin_certificate_file`.
+        admin_key_file: Option<PathBuf> = None;
+        /// Seconds that a handshake may take.
+        handshake_timeout: u64 = 10, 1..=300;
+        /// Handshakes that may be under way at a time, on each listener; further connections are
+        /// closed at once.
+        handshakes: usize = 1_000, 1..=1_000_000;
+    }
+
+    /// Proxies and balancers before the server. Who asks is what they say, and nobody else: limits
+    /// by address and the log depend on it.
+    "proxy" pub struct Proxy {
+        /// Addresses and networks of the proxies, like `10.1.2.3` or `10.0.0.0/8`. Whoever connects
+        /// from there is believed about the client's address. Everybody else is taken for who they
+        /// are, whatever headers they send. Required where the issuer is `https` and `[tls]` is not
+        /// set: then TLS ends at one of them.
+        trusted: Vec<String> = Vec::new();
+        /// The header in which they name the client: `x-forwarded-for`, `forwarded` (RFC 7239), or
+        /// `none`. They must append to it or replace it, never pass on what a client sent alone.
+        /// Headers that are not this one, and this one from others, are thrown away.
+        header: ClientHeader = ClientHeader::XForwardedFor;
     }
 
     /// Access tokens of clients that say nothing else. What a client says is part of the client
@@ -228,8 +267,8 @@ options! {
         queue: usize = 256, 1..=100_000;
         /// Hashes of one client that may wait or be computed at a time. At most `queue`.
         per_client: usize = 128, 1..=100_000;
-        /// Hashes for one address that may wait or be computed at a time. At most `queue`. Behind
-        /// a proxy, all requests have the address of the proxy: then give as much as `queue`.
+        /// Hashes for one address that may wait or be computed at a time. At most `queue`. Behind a
+        /// proxy that `proxy.trusted` does not name, all requests have the address of the proxy.
         per_address: usize = 128, 1..=100_000;
         /// Milliseconds after which a failed authentication is answered, counted from the request,
         /// so that the time of the answer says nothing about why it failed. 0: at once.
@@ -290,8 +329,13 @@ options! {
         on_stale: OnStale = OnStale::Serve;
     }
 
-    /// Requests that the server makes itself, such as for the key sets of clients.
+    /// Requests that the server makes itself: for the key sets of clients, to tell them of a logout,
+    /// and to signers.
     "outgoing" pub struct Outgoing {
+        /// A PEM file with certificates of authorities that are believed besides the system's.
+        ca_file: Option<PathBuf> = None;
+        /// Milliseconds for the whole of a request.
+        timeout_ms: u64 = 5_000, 10..=60_000;
         /// `HOST:PORT` of your own network that may be asked, over plain `http` too. Without it,
         /// no private address is: a client that names its own key set could make the server
         /// call what only the server can reach.

@@ -219,6 +219,18 @@ words! {
     }
 }
 
+words! {
+    /// The header in which proxies name the client.
+    ClientHeader {
+        /// The one that everybody knows.
+        XForwardedFor = "x-forwarded-for",
+        /// The one of RFC 7239.
+        Forwarded = "forwarded",
+        /// They do not say.
+        None = "none",
+    }
+}
+
 /// A slow hash and its cost, for secrets that people chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]

@@ -11,6 +11,7 @@ pub mod keys;
 pub mod operate;
 pub mod revoke;
 pub mod token;
+pub mod tokens;
 
 use signet_oauth::{Error, ErrorCode};
 

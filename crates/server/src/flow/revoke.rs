@@ -23,6 +23,6 @@ pub async fn revoke(app: &App, caller: Caller<'_>, text: &str) -> Result<&'stati
 
 /// Removes what has expired, all of it at once.
 pub async fn flush(app: &App) -> Result<(), Failure> {
-    while app.store.expire(app.clock.now(), CLOCK_SKEW).await?.more {}
+    while app.store.flush(app.clock.now(), CLOCK_SKEW).await?.more {}
     Ok(())
 }

@@ -10,13 +10,14 @@ pub mod introspect;
 pub mod keys;
 pub mod openapi;
 pub mod pages;
-pub mod patience;
-pub mod peer;
 pub mod reply;
 pub mod revoke;
-pub mod serve;
 pub mod token;
+pub mod tokens;
+pub mod transport;
 pub mod wellknown;
+
+pub use transport::{peer, serve};
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -66,7 +67,8 @@ fn admin_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(clients::rotate_secret))
         .routes(routes!(clients::disable))
         .routes(routes!(clients::enable))
-        .routes(routes!(clients::end_tokens))
+        .routes(routes!(clients::end_tokens, tokens::list))
+        .routes(routes!(tokens::end))
         .routes(routes!(introspect::admin))
         .routes(routes!(revoke::admin))
         .routes(routes!(admin::flush))

@@ -31,7 +31,17 @@ impl Store {
     /// Deletes a slice of what expired `skew` seconds before `now`, and prepares room ahead where
     /// the backend wants that. Call every few seconds, and again at once while there is more.
     pub async fn expire(&self, now: Timestamp, skew: u64) -> Result<Expired, Error> {
-        match self.write(Write::Expire { now, skew }).await? {
+        self.remove(now, skew, false).await
+    }
+
+    /// The same, and besides, row by row, the tokens that would go with their bucket a few minutes
+    /// later. Call again while there is more.
+    pub async fn flush(&self, now: Timestamp, skew: u64) -> Result<Expired, Error> {
+        self.remove(now, skew, true).await
+    }
+
+    async fn remove(&self, now: Timestamp, skew: u64, all: bool) -> Result<Expired, Error> {
+        match self.write(Write::Expire { now, skew, all }).await? {
             Outcome::Expired(expired) => Ok(expired),
             _ => Err(Error::mixed_up()),
         }

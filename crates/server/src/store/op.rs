@@ -104,6 +104,8 @@ pub(super) enum Write {
     Expire {
         now: Timestamp,
         skew: u64,
+        /// Rows of the bucket that is not over yet, too.
+        all: bool,
     },
 }
 

@@ -97,7 +97,7 @@ pub struct ListedToken {
 
 impl ListedToken {
     /// The token, for who knows its id.
-    pub(super) fn into_token(self, id: TokenId) -> (AccessToken, TokenForm) {
+    pub fn into_token(self, id: TokenId) -> (AccessToken, TokenForm) {
         let token = AccessToken {
             id,
             client: self.client,

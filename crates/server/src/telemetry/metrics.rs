@@ -82,6 +82,7 @@ pub struct Metrics {
     durations: Family<PathLabels, Histogram>,
     tokens: Family<TokenLabels, Counter>,
     gauges: Family<NameLabels, Gauge<f64, AtomicU64>>,
+    tls: Family<NameLabels, Counter>,
     /// Handlers that panicked.
     pub panics: Counter,
     request_slots: Vec<OnceLock<Counter>>,
@@ -111,6 +112,12 @@ impl Metrics {
             "Sizes, positions and ages of parts, by name",
             gauges.clone(),
         );
+        let tls = Family::default();
+        registry.register(
+            "tls",
+            "TLS handshakes and changes of certificates, by name",
+            tls.clone(),
+        );
         let panics = Counter::default();
         registry.register("panics", "Handlers that panicked", panics.clone());
         let endpoints = ENDPOINTS.len() + 1;
@@ -120,6 +127,7 @@ impl Metrics {
             durations,
             tokens,
             gauges,
+            tls,
             panics,
             request_slots: (0..endpoints * STATUSES.len())
                 .map(|_| OnceLock::new())
@@ -170,6 +178,11 @@ impl Metrics {
             self.tokens.get_or_create(&labels).clone()
         };
         self.token_slots[index].get_or_init(make).inc();
+    }
+
+    /// Counts something about TLS.
+    pub fn tls(&self, name: &'static str) {
+        self.tls.get_or_create(&NameLabels { name }).inc();
     }
 
     /// Sets what is measured only when somebody asks.

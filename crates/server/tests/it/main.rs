@@ -19,6 +19,8 @@ mod clients;
 #[cfg(test)]
 mod drain;
 #[cfg(test)]
+mod edge;
+#[cfg(test)]
 mod introspect;
 #[cfg(test)]
 mod keys;
@@ -40,5 +42,7 @@ mod store;
 mod support;
 #[cfg(test)]
 mod token;
+#[cfg(test)]
+mod tokens;
 #[cfg(test)]
 mod wellknown;

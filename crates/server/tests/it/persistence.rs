@@ -278,7 +278,8 @@ async fn expired_tokens_can_be_flushed_and_leave_the_rest_alone() {
             .await;
         let short = server.issued("app", &secret, &[]).await;
         let long = server.issued("lasting", &lasting, &[]).await;
-        server.clock.advance(4000);
+        // The minutes that tokens are dropped with are not over yet, most of the time.
+        server.clock.advance(45);
         let answer = server
             .admin("POST", "/admin/oauth2/flush")
             .json(&json!({}))

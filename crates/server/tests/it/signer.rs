@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
 
+use crate::support::certificates::Authority;
 use crate::support::jwt::{self, Key};
 use crate::support::{Server, until};
 
@@ -33,8 +35,14 @@ const ALGORITHMS: [&str; 4] = ["ES256", "EdDSA", "RS256", "PS256"];
 
 impl Service {
     async fn start() -> Self {
+        Self::start_with(None).await
+    }
+
+    /// The same over TLS, where there is an acceptor.
+    async fn start_with(tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/kms", listener.local_addr().unwrap());
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let url = format!("{scheme}://{}/kms", listener.local_addr().unwrap());
         let mode = Arc::new(AtomicU8::new(WELL));
         let keys = Arc::new(ALGORITHMS.map(|alg| (alg, Key::of(alg))));
         let known = Arc::clone(&mode);
@@ -44,9 +52,16 @@ impl Service {
                 let service = service_fn(move |request| {
                     answer(Arc::clone(&keys), Arc::clone(&mode), request)
                 });
-                let connection = hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service);
-                tokio::spawn(connection);
+                let http = hyper::server::conn::http1::Builder::new();
+                let Some(tls) = tls.clone() else {
+                    tokio::spawn(http.serve_connection(TokioIo::new(stream), service));
+                    continue;
+                };
+                tokio::spawn(async move {
+                    if let Ok(stream) = tls.accept(stream).await {
+                        drop(http.serve_connection(TokioIo::new(stream), service).await);
+                    }
+                });
             }
         });
         Self { url, mode, serving }
@@ -58,9 +73,13 @@ impl Service {
 
     /// A server that knows it as `kms`.
     fn server(&self) -> Server {
+        self.server_with("")
+    }
+
+    fn server_with(&self, further: &str) -> Server {
         let url = &self.url;
         let server = Server::with_file(&format!(
-            "[keys]\npublish_before = 0\njwks_max_age = 0\n\
+            "{further}[keys]\npublish_before = 0\njwks_max_age = 0\n\
              [[signer]]\nname = \"kms\"\nurl = \"{url}\"\ntimeout_ms = 300\nconnections = 2\n"
         ));
         // Of two keys of one second, nobody can say which is newer.
@@ -230,4 +249,37 @@ async fn a_service_that_fails_lies_or_hangs_is_answered_with_503() {
         })
         .await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_behind_tls_is_believed_when_its_authority_was_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    let issued = authority.issue("127.0.0.1");
+    let service = Service::start_with(Some(issued.acceptor())).await;
+    let named = authority.file(dir.path());
+    let server = service.server_with(&format!("[outgoing]\nca_file = {named:?}\n"));
+    adopt(&server, "ES256").await;
+    let secret = server.quick("app", json!({})).await;
+    for _ in 0..5 {
+        let token = server.issued("app", &secret, &[]).await;
+        assert_eq!(jwt::read(&token).0["kid"], "at-ES256");
+        assert!(jwt::verifies(&token, &server.jwks().await));
+    }
+    let other = Authority::new().file(dir.path());
+    let server = service.server_with(&format!("[outgoing]\nca_file = {other:?}\n"));
+    let body = json!({"alg": "ES256", "remote": "kms", "kid": "at-ES256"});
+    let answer = server.admin("POST", "/admin/keys").json(&body).await;
+    assert_eq!(answer.status, 503, "an impostor: {}", answer.text());
+    let elsewhere = authority.issue("kms.example");
+    let service = Service::start_with(Some(elsewhere.acceptor())).await;
+    let named = authority.file(dir.path());
+    let server = service.server_with(&format!("[outgoing]\nca_file = {named:?}\n"));
+    let answer = server.admin("POST", "/admin/keys").json(&body).await;
+    assert_eq!(
+        answer.status,
+        503,
+        "a certificate for another: {}",
+        answer.text()
+    );
 }

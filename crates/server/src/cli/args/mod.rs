@@ -20,7 +20,8 @@ pub(super) use client::{ClientCommand, ClientGroup, Format, ImportArgs, ListArgs
 pub(super) use endpoint::Endpoint;
 pub(super) use fields::{FieldArgs, LoginArgs, SecretArgs, TokenArgs};
 pub(super) use service::{
-    AdminArgs, GetTokenArgs, KeyArgs, KeysCommand, KeysGroup, PresentedArgs, TokenCommand,
+    AdminArgs, GetTokenArgs, KeyArgs, KeysCommand, KeysGroup, PresentedArgs, RevokeArgs,
+    TokenCommand, TokensArgs,
 };
 
 /// An OAuth 2.0 and OpenID Connect authorization server

@@ -78,8 +78,10 @@ pub(in crate::cli) struct KeyArgs {
 pub(in crate::cli) enum TokenCommand {
     /// Say what there is to know about a token
     Introspect(PresentedArgs),
-    /// Revoke a token
-    Revoke(PresentedArgs),
+    /// Revoke a token, by itself or by its handle
+    Revoke(RevokeArgs),
+    /// List the persisted tokens of a client that have not expired, the soonest to expire first
+    List(TokensArgs),
     /// Get a token as a client would, with client_credentials
     ///
     /// Prints the token and nothing else: `TOKEN=$(signet token get --client-id shop …)`.
@@ -92,6 +94,36 @@ pub(in crate::cli) enum TokenCommand {
 pub(in crate::cli) struct PresentedArgs {
     /// The token; `-` reads it from the standard input
     pub(in crate::cli) token: String,
+    #[command(flatten)]
+    pub(in crate::cli) server: AdminArgs,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct RevokeArgs {
+    /// The token; `-` reads it from the standard input. With --client, a handle that `token list`
+    /// shows
+    #[arg(allow_hyphen_values = true)]
+    pub(in crate::cli) token: String,
+    /// Client whose token it is: needed for a handle
+    #[arg(long, value_name = "ID")]
+    pub(in crate::cli) client: Option<String>,
+    #[command(flatten)]
+    pub(in crate::cli) server: AdminArgs,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct TokensArgs {
+    /// The client
+    pub(in crate::cli) client: String,
+    /// Where to go on: the hint of the page before
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true)]
+    pub(in crate::cli) after: Option<String>,
+    /// Tokens on the page [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(in crate::cli) limit: Option<u16>,
+    /// All pages
+    #[arg(long, conflicts_with_all = ["after", "limit"])]
+    pub(in crate::cli) all: bool,
     #[command(flatten)]
     pub(in crate::cli) server: AdminArgs,
 }

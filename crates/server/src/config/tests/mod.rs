@@ -13,7 +13,11 @@ use super::options::{Spec, TABLES, Table};
 use super::setting::{Kind, redact};
 use super::*;
 
-const FILES: [(&str, &[u8]); 6] = [
+const FILES: [(&str, &[u8]); 10] = [
+    ("some.pem", b"PEM"),
+    ("chain.pem", b"PEM"),
+    ("key.pem", b"PEM"),
+    ("ca.pem", b"PEM"),
     ("cluster.key", b"\xff\x00"),
     ("kms.token", b"bearer-hunter2\n"),
     ("store.url", b"postgres://signet:hunter2@db/signet\r\n"),
@@ -83,10 +87,35 @@ fn development_needs_nothing() {
 
 #[test]
 fn production_needs_an_issuer_and_listens_everywhere() {
-    let config = load("issuer = 'https://login.example/tenant'").unwrap();
+    let config =
+        load("issuer = 'https://login.example/tenant'\nproxy.trusted = ['127.0.0.1']").unwrap();
     assert_eq!(config.public_listen.to_string(), "0.0.0.0:4444");
     assert!(!config.dev && !config.demo);
     assert!(load("").is_err());
+}
+
+#[test]
+fn the_admin_listener_speaks_tls_where_somebody_can_listen_or_a_certificate_is_its_own() {
+    let both = "tls.certificate_file = 'some.pem'\ntls.key_file = 'some.pem'";
+    let own = "tls.admin_certificate_file = 'some.pem'\ntls.admin_key_file = 'some.pem'";
+    let everywhere = "admin_listen = '0.0.0.0:4445'";
+    for (toml, expected) in [
+        ("proxy.trusted = ['::1']".to_owned(), Switch::Off),
+        (both.to_owned(), Switch::Off),
+        (format!("{everywhere}\n{both}"), Switch::On),
+        (format!("{both}\ntls.admin = 'on'"), Switch::On),
+        (
+            format!("{everywhere}\n{both}\ntls.admin = 'off'"),
+            Switch::Off,
+        ),
+        (format!("{both}\n{own}"), Switch::On),
+        (format!("proxy.trusted = ['::1']\n{own}"), Switch::On),
+    ] {
+        let config = load(&format!("issuer = 'https://a.example'\n{toml}")).unwrap();
+        assert_eq!(config.tls.admin, Some(expected), "{toml}");
+    }
+    let config = load(&format!("dev = true\n{both}")).unwrap();
+    assert_eq!(config.issuer, "https://127.0.0.1:4444");
 }
 
 #[test]
@@ -187,6 +216,7 @@ fn another(spec: &Spec) -> (String, Value) {
                 "persisted",
                 "off",
                 "refuse",
+                "forwarded",
                 "trace",
                 "json",
                 "memory:",
@@ -291,6 +321,7 @@ fn a_variable_that_is_not_utf8_is_refused() {
 
 const SECRETIVE: &str = "
     issuer = 'https://a.example'
+    proxy.trusted = ['10.0.0.0/8', 'fd00::1']
     store = 'postgres://signet:hunter2@db:5432/signet?sslmode=require&password=hunter2'
     cluster.key_file = 'cluster.key'
     [[signer]]
@@ -324,8 +355,8 @@ fn a_secret_is_never_printed() {
     }
     assert!(!config.print(false).contains("bearer-hunter2"));
 
-    let toml =
-        "issuer = 'https://a.example'\nstore_file = 'store.url'\ncluster.key_file = 'cluster.key'";
+    let toml = "issuer = 'https://a.example'\nproxy.trusted = ['::1']\nstore_file = 'store.url'\n\
+        cluster.key_file = 'cluster.key'";
     let config = load(toml).unwrap();
     assert_eq!(config.store.expose(), "postgres://signet:hunter2@db/signet");
     assert_eq!(

@@ -69,6 +69,18 @@ dev = true\nui.logo = '../logo.svg' => ui.logo (signet.toml:2): give an `https` 
 dev = true\nui.logo = 'logo.svg' => ui.logo (signet.toml:2): a file is looked for
 dev = true\nui.logo_dark = 'https://a.example/a.svg' => ui.logo_dark (signet.toml:2): it stands in for
 dev = true\nui.redirect_origins = ['https://a.example/b'] => ui.redirect_origins (signet.toml:2): each is an origin
+issuer = 'https://a.example' => proxy.trusted (not set): the issuer is `https`, so who ends TLS?
+dev = true\nproxy.trusted = ['10.0.0.1/8'] => proxy.trusted (signet.toml:2): `10.0.0.1/8` has bits beyond its prefix
+dev = true\nproxy.trusted = ['::1', '0.0.0.0/0'] => proxy.trusted (signet.toml:2): `0.0.0.0/0` is everybody
+dev = true | SIGNET_PROXY_TRUSTED=127.0.0.1,lb => proxy.trusted (SIGNET_PROXY_TRUSTED): `lb` is no address
+proxy.header = 'x-real-ip' => proxy.header (signet.toml:1): `x-real-ip` is not possible; give `x-forwarded-for` or
+dev = true\ntls.certificate_file = 'some.pem' => tls.key_file (not set): it is required with `tls.certificate_file`
+dev = true\ntls.admin_key_file = 'some.pem' => tls.admin_certificate_file (not set): it is required with
+dev = true\ntls.certificate_file = 'gone'\ntls.key_file = 'some.pem' => tls.certificate_file (signet.toml:2): the file gone cannot be read: no such file
+dev = true\ntls.admin = 'on' => tls.admin (signet.toml:2): it needs a certificate
+dev = true\ntls.admin = 'off'\ntls.admin_key_file = 'some.pem'\ntls.admin_certificate_file = 'some.pem' => tls.admin (signet.toml:2): it is off, but
+dev = true\nissuer = 'http://localhost:1'\ntls.key_file = 'some.pem'\ntls.certificate_file = 'some.pem' => issuer (signet.toml:2): the listener speaks TLS
+dev = true\noutgoing.ca_file = 'gone' => outgoing.ca_file (signet.toml:2): the file gone cannot be read
 dev = true\n[[signer]]\nurl = 'https://kms' => signer[0] (signet.toml:2): give it a `name`
 dev = true\n[[signer]]\nname = 'a'\nurl = 'http://kms' => signer[0] (signet.toml:2): give it a `url`
 dev = true\n[[signer]]\nname = 'a'\nurl = 'https://kms'\n[[signer]]\nname = 'a'\nurl = 'https://kms' => signer[1].name (signet.toml:6): another signer has this name

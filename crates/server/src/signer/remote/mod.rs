@@ -13,6 +13,7 @@ mod target;
 use super::SignError;
 use super::key::{RemoteReference, SigningKey};
 use crate::clock::Clock;
+use crate::fetch::Roots;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use circuit::{Change, Circuit};
@@ -38,6 +39,8 @@ pub struct RemoteSettings {
     pub url: String,
     /// The bearer token that it expects.
     pub token: Option<Secret>,
+    /// Who is believed about it, where it is `https`.
+    pub roots: Roots,
     /// How long a signature may take, waiting included.
     pub timeout: Duration,
     /// Connections, at least one; as many signatures are made at a time.
@@ -86,7 +89,11 @@ struct Job {
 
 impl Remote {
     pub(super) fn start(settings: RemoteSettings, clock: Clock) -> io::Result<Self> {
-        let target = Arc::new(Target::new(&settings.url, settings.token.as_ref())?);
+        let target = Arc::new(Target::new(
+            &settings.url,
+            settings.token.as_ref(),
+            &settings.roots,
+        )?);
         let (jobs, queue) = mpsc::channel(settings.queue.max(1));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -5,10 +5,11 @@ use rustls::pki_types::ServerName;
 use signet_oauth::secret::Secret;
 use std::io;
 use std::net::IpAddr;
-use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+
+use crate::fetch::Roots;
 
 /// A stream, with TLS or without.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -30,7 +31,7 @@ fn invalid(what: impl Into<String>) -> io::Error {
 }
 
 impl Target {
-    pub(super) fn new(url: &str, token: Option<&Secret>) -> io::Result<Self> {
+    pub(super) fn new(url: &str, token: Option<&Secret>, roots: &Roots) -> io::Result<Self> {
         let uri: Uri = url
             .parse()
             .map_err(|_| invalid(format!("{url:?} is not a URL")))?;
@@ -41,7 +42,10 @@ impl Target {
         };
         let host = host.trim_matches(['[', ']']).to_owned();
         let tls = match scheme {
-            "https" => Some((connector()?, server_name(&host)?)),
+            "https" => Some((
+                roots.connector().map_err(invalid)?.clone(),
+                server_name(&host)?,
+            )),
             "http" if is_here(&host) => None,
             _ => return Err(invalid(format!("{url:?}: https, or http on loopback only"))),
         };
@@ -99,25 +103,6 @@ fn server_name(host: &str) -> io::Result<ServerName<'static>> {
     ServerName::try_from(host.to_owned()).map_err(|_| invalid(format!("{host:?} is not a name")))
 }
 
-/// TLS with the certificates that the system trusts.
-fn connector() -> io::Result<TlsConnector> {
-    let mut roots = rustls::RootCertStore::empty();
-    let found = rustls_native_certs::load_native_certs();
-    let (usable, _ignored) = roots.add_parsable_certificates(found.certs);
-    if usable == 0 {
-        return Err(invalid(
-            "the system trusts no certificates: install ca-certificates",
-        ));
-    }
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(io::Error::other)?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(TlsConnector::from(Arc::new(config)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,7 +114,7 @@ mod tests {
             "http://[::1]:1/kms/",
             "http://localhost/",
         ] {
-            assert!(Target::new(good, None).is_ok(), "{good}");
+            assert!(Target::new(good, None, &Roots::system()).is_ok(), "{good}");
         }
         for bad in [
             "http://kms.example",
@@ -139,9 +124,9 @@ mod tests {
             "",
             "/",
         ] {
-            assert!(Target::new(bad, None).is_err(), "{bad}");
+            assert!(Target::new(bad, None, &Roots::system()).is_err(), "{bad}");
         }
-        let target = Target::new("http://127.0.0.1:1/kms/", None).unwrap();
+        let target = Target::new("http://127.0.0.1:1/kms/", None, &Roots::system()).unwrap();
         assert_eq!((target.prefix(), target.port), ("/kms", 1));
     }
 }

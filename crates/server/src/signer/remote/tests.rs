@@ -105,6 +105,7 @@ impl Service {
             name: "kms".to_owned(),
             url: format!("http://{}/v1/", self.address),
             token: Some(Secret::new("token")),
+            roots: Roots::system(),
             timeout: Duration::from_secs(10),
             connections: 4,
             queue: 16,

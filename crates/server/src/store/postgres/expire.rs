@@ -50,6 +50,7 @@ pub(super) async fn slice(
     session: &Session,
     now: Timestamp,
     skew: u64,
+    all: bool,
 ) -> Result<Expired, Trouble> {
     let before = now.minus(skew);
     let bucket = Locator::bucket_of(before);
@@ -58,6 +59,17 @@ pub(super) async fn slice(
         rows: partitions::drop_below(session, Locator::floor_of(bucket)).await?,
         more: false,
     };
+    if all {
+        // Of the bucket that is not over yet: no partition goes, rows do.
+        let sql = "DELETE FROM tokens WHERE tenant = 0 AND locator = ANY(ARRAY(SELECT locator \
+            FROM tokens WHERE tenant = 0 AND locator < $1 AND expires_at < $2 \
+            ORDER BY locator LIMIT $3))";
+        let end = Locator::floor_of(bucket + 1);
+        let rows = session
+            .execute(sql, &[&end, &seconds(before), &SLICE])
+            .await?;
+        expired.add(rows, SLICE.unsigned_abs());
+    }
     let by_instant = BY_INSTANT.into_iter().map(|sql| (sql, seconds(before)));
     for (sql, end) in by_instant.chain([(BY_BUCKET, bucket)]) {
         let rows = session.execute(sql, &[&end, &SLICE]).await?;

@@ -22,8 +22,8 @@ pub(super) async fn run(session: &Session, batch: &[Pending]) -> Result<Vec<Outc
                 meta::put_setting(session, name, value).await?;
                 Outcome::SettingPut
             }
-            Write::Expire { now, skew } => {
-                Outcome::Expired(expire::slice(session, *now, *skew).await?)
+            Write::Expire { now, skew, all } => {
+                Outcome::Expired(expire::slice(session, *now, *skew, *all).await?)
             }
             _ => return Err(Error::mixed_up().into()),
         });

@@ -92,7 +92,9 @@ impl<'c> Batch<'c> {
                 meta::put_setting(self, name, value)?;
                 Outcome::SettingPut
             }
-            Write::Expire { now, skew } => Outcome::Expired(expire::slice(self, *now, *skew)?),
+            Write::Expire { now, skew, all } => {
+                Outcome::Expired(expire::slice(self, *now, *skew, *all)?)
+            }
             write => people::execute(self, write)?,
         })
     }

@@ -135,12 +135,20 @@ const BY_BUCKET: Due = due!(
     "?3, ?4, ?5"
 );
 
-pub(super) fn slice(batch: &mut Batch<'_>, now: Timestamp, skew: u64) -> Result<Expired, Error> {
+pub(super) fn slice(
+    batch: &mut Batch<'_>,
+    now: Timestamp,
+    skew: u64,
+    all: bool,
+) -> Result<Expired, Error> {
     let before = now.minus(skew);
     let bucket = Locator::bucket_of(before);
     let mut rows = tokens(batch, Locator::floor_of(bucket), SLICE)?;
     rows += log(batch, SLICE - rows)?;
     let before = seconds(before);
+    if all && rows < SLICE {
+        rows += current_tokens(batch, (bucket, before), SLICE - rows)?;
+    }
     let by_instant = BY_INSTANT.iter().map(|due| (due, before));
     for (due, end) in by_instant.chain([(&BY_BUCKET, bucket)]) {
         if rows < SLICE {
@@ -191,6 +199,25 @@ fn tokens(batch: &Batch<'_>, floor: i64, limit: u64) -> Result<u64, Error> {
     let rows = batch
         .prepare("DELETE FROM tokens WHERE locator < ?1")?
         .execute([end.unwrap_or(floor)])?;
+    Ok(deleted(rows))
+}
+
+/// Of the bucket that is not over yet, what has expired before that instant.
+fn current_tokens(
+    batch: &Batch<'_>,
+    (bucket, before): (i64, i64),
+    limit: u64,
+) -> Result<u64, Error> {
+    let rows = batch
+        .prepare(
+            "DELETE FROM tokens WHERE locator IN (SELECT locator FROM tokens \
+             WHERE locator < ?1 AND expires_at < ?2 ORDER BY locator LIMIT ?3)",
+        )?
+        .execute(params![
+            Locator::floor_of(bucket + 1),
+            before,
+            number(limit)?
+        ])?;
     Ok(deleted(rows))
 }
 

@@ -2,20 +2,25 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
+use tokio_postgres::error::SqlState;
 
 use super::child::free_port;
 use super::plan::variable;
+use crate::support::query;
 
 /// A server with its data in a temporary directory. Ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Postgres {
     place: TempDir,
     port: u16,
+    /// Certificate and key, in PEM, where nobody is let in without TLS.
+    tls: Option<(String, String)>,
     running: Option<Child>,
 }
 
@@ -64,6 +69,15 @@ fn run(mut command: Command) {
 impl Postgres {
     /// A new one, running.
     pub(crate) async fn start_new() -> Self {
+        Self::new(None).await
+    }
+
+    /// A new one that shows this certificate and lets nobody in without TLS, running.
+    pub(crate) async fn start_with_tls(certificate: &str, key: &str) -> Self {
+        Self::new(Some((certificate.to_owned(), key.to_owned()))).await
+    }
+
+    async fn new(tls: Option<(String, String)>) -> Self {
         let place = tempfile::tempdir().unwrap();
         if let Some(user) = variable("SIGNET_TEST_PG_USER") {
             let mut chown = Command::new("chown");
@@ -83,14 +97,59 @@ impl Postgres {
         let mut postgres = Self {
             place,
             port: free_port(),
+            tls,
             running: None,
         };
+        postgres.prepare_tls();
         postgres.start().await;
         postgres
     }
 
+    fn prepare_tls(&self) {
+        let Some((certificate, key)) = &self.tls else {
+            return;
+        };
+        let who = "hostssl all all 127.0.0.1/32 trust\nlocal all all trust\n";
+        for (name, text) in [
+            ("db/server.crt", certificate.as_str()),
+            ("db/server.key", key),
+            ("db/pg_hba.conf", who),
+        ] {
+            let file = self.place.path().join(name);
+            fs::write(&file, text).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+            if let Some(user) = variable("SIGNET_TEST_PG_USER") {
+                let mut chown = Command::new("chown");
+                chown.arg(user).arg(&file);
+                run(chown);
+            }
+        }
+    }
+
+    /// Runs a statement over its socket, where TLS is not asked for.
+    pub(crate) async fn run_here(&self, sql: &str) {
+        let (place, port) = (self.place.path().display(), self.port);
+        let here = format!("host={place} port={port} user=signet dbname=postgres");
+        query(&here, sql).await;
+    }
+
+    /// Whether it lets us in, or says that it would with TLS.
+    async fn answers(&self) -> bool {
+        let connected = tokio_postgres::connect(&self.url(), tokio_postgres::NoTls).await;
+        let wants_tls = SqlState::INVALID_AUTHORIZATION_SPECIFICATION;
+        match connected {
+            Ok(_) => true,
+            Err(error) => self.tls.is_some() && error.code() == Some(&wants_tls),
+        }
+    }
+
     pub(crate) fn url(&self) -> String {
-        format!("postgres://signet@127.0.0.1:{}/postgres", self.port)
+        self.url_of("postgres")
+    }
+
+    /// The URL of another database there.
+    pub(crate) fn url_of(&self, database: &str) -> String {
+        format!("postgres://signet@127.0.0.1:{}/{database}", self.port)
     }
 
     /// Starts it and waits until it lets us in.
@@ -107,13 +166,13 @@ impl Postgres {
             .arg("-k")
             .arg(self.place.path());
         postgres.args(["-c", "listen_addresses=127.0.0.1"]);
+        if self.tls.is_some() {
+            postgres.args(["-c", "ssl=on"]);
+        }
         postgres.stdout(log.try_clone().unwrap()).stderr(log);
         self.running = Some(postgres.spawn().unwrap());
         let started = Instant::now();
-        while tokio_postgres::connect(&self.url(), tokio_postgres::NoTls)
-            .await
-            .is_err()
-        {
+        while !self.answers().await {
             let log = || fs::read_to_string(self.log()).unwrap();
             assert!(
                 started.elapsed() < Duration::from_secs(30),

@@ -104,3 +104,62 @@ fn a_token_of_its_own_opens_the_admin_listener() {
     let list = ["client", "list", "--token-file", "operator.token"];
     assert!(signet(&server, &list).text().contains("operator"));
 }
+
+#[test]
+fn persisted_tokens_are_listed_and_revoked_by_their_handles() {
+    let server = Server::start();
+    let create = "client create --id shop --secret s --secret-hash bcrypt:4 --access-token opaque \
+                  --persistence persisted";
+    line(&server, create).text();
+    let tokens: Vec<_> = (0..3)
+        .map(|_| token(&server, "shop", "s").unwrap())
+        .collect();
+    let listed = line(&server, "token list shop").text();
+    let first: Vec<&str> = listed.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(
+        first,
+        ["HANDLE", "SUBJECT", "SCOPE", "FORM", "EXPIRES", "ACTIVE"]
+    );
+    assert_eq!(listed.lines().count(), 4, "{listed}");
+    let page = line(&server, "token list shop --limit 2 --json").json();
+    assert_eq!(page["tokens"].as_array().unwrap().len(), 2);
+    let rest = format!(
+        "token list shop --json --after={}",
+        page["next"].as_str().unwrap()
+    );
+    assert_eq!(
+        line(&server, &rest).json()["tokens"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    let all = line(&server, "token list shop --all --json").json();
+    let handles: Vec<_> = all["tokens"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["handle"].clone())
+        .collect();
+    assert_eq!(handles.len(), 3);
+    let revoke = [
+        "token",
+        "revoke",
+        handles[0].as_str().unwrap(),
+        "--client",
+        "shop",
+    ];
+    assert_eq!(signet(&server, &revoke).text(), "the token is dead\n");
+    let alive = tokens
+        .iter()
+        .filter(|token| is_active(&server, token))
+        .count();
+    assert_eq!(alive, 2);
+    let unknown = signet(&server, &["token", "revoke", "x", "--client", "shop"]).refusal();
+    assert!(unknown.contains("there is no such token"), "{unknown}");
+    assert!(
+        line(&server, "token list nobody")
+            .refusal()
+            .contains("no such client")
+    );
+}

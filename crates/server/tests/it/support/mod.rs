@@ -2,6 +2,7 @@
 //! over real sockets.
 
 pub(crate) mod browser;
+pub(crate) mod certificates;
 pub(crate) mod http;
 pub(crate) mod jwt;
 mod proxy;
@@ -234,6 +235,11 @@ impl Server {
     /// A development server on a database that is reached through a proxy.
     pub(crate) fn behind(proxy: &Proxy, options: &[(&str, &str)]) -> Self {
         let url = proxy.redirect(&new_database());
+        Self::inside(tempfile::tempdir().unwrap(), Clock::system(), url, options)
+    }
+
+    /// A development server on a database somewhere.
+    pub(crate) fn on_database(url: String, options: &[(&str, &str)]) -> Self {
         Self::inside(tempfile::tempdir().unwrap(), Clock::system(), url, options)
     }
 

@@ -10,7 +10,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::net::IpAddr;
@@ -20,17 +20,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower::Service;
 
-use super::direct::{Side, direct};
 use super::patience::{Patience, Watch, Watched};
 use super::peer::Peer;
-use super::reply::{Reason, Refusal};
+use super::proxies::{self, TrustedProxies};
+use super::tls::{Tls, is_http2};
 use crate::app::App;
 use crate::config::Requests;
 use crate::flow::Fault;
+use crate::http::direct::{Side, direct};
+use crate::http::reply::{Reason, Refusal};
 use crate::telemetry::metrics::Endpoint;
 
 /// Numbers requests across all threads of the process.
@@ -47,6 +50,10 @@ pub struct Door {
     pub app: Arc<App>,
     /// How many connections it serves at once.
     pub connections: Arc<Semaphore>,
+    /// Who is believed about the sender of a request.
+    pub proxies: Arc<TrustedProxies>,
+    /// How it speaks TLS, where it does.
+    pub tls: Option<Tls>,
 }
 
 impl std::fmt::Debug for Door {
@@ -61,7 +68,7 @@ pub async fn serve(door: Door, listener: TcpListener, mut stop: watch::Receiver<
     // Shared by the connections of this thread only, so that counting its users is cheap.
     let door = Arc::new(door);
     let accepting = Accepting {
-        builder: builder(&door.app),
+        builders: Arc::new(Builders::new(&door.app)),
         graceful: GracefulShutdown::new(),
         watch: Watch::default(),
     };
@@ -98,12 +105,31 @@ pub async fn serve(door: Door, listener: TcpListener, mut stop: watch::Receiver<
 
 /// What every connection of a door needs.
 struct Accepting {
-    builder: auto::Builder<TokioExecutor>,
+    builders: Arc<Builders>,
     graceful: GracefulShutdown,
     watch: Watch,
 }
 
-fn builder(app: &App) -> auto::Builder<TokioExecutor> {
+type Builder = auto::Builder<TokioExecutor>;
+
+/// How connections are served: TLS says beforehand which version of HTTP is spoken.
+struct Builders {
+    either: Builder,
+    http1: Builder,
+    http2: Builder,
+}
+
+impl Builders {
+    fn new(app: &App) -> Self {
+        Self {
+            either: builder(app),
+            http1: builder(app).http1_only(),
+            http2: builder(app).http2_only(),
+        }
+    }
+}
+
+fn builder(app: &App) -> Builder {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
@@ -135,9 +161,59 @@ impl Accepting {
             limits.header_timeout,
             limits.idle_timeout,
         );
-        let (served, waiting) = (Arc::clone(door), Arc::clone(&patience));
+        let connection = Connection {
+            door: Arc::clone(door),
+            address: address.to_canonical(),
+            patience: Arc::clone(&patience),
+            watcher: self.graceful.watcher(),
+            _permit: permit,
+        };
+        let builders = Arc::clone(&self.builders);
+        // Two tasks of two sizes: a connection without TLS does not carry the room for it.
+        let task = match &door.tls {
+            None => tokio::spawn(async move { connection.serve(&builders.either, stream).await }),
+            Some(tls) => {
+                let tls = tls.clone();
+                tokio::spawn(async move { connection.shake_hands(&tls, &builders, stream).await })
+            }
+        };
+        self.watch.add(patience, task.abort_handle());
+    }
+}
+
+/// A connection that was let in.
+struct Connection {
+    door: Arc<Door>,
+    /// Of the other end.
+    address: IpAddr,
+    patience: Arc<Patience>,
+    watcher: Watcher,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    async fn shake_hands(self, tls: &Tls, builders: &Builders, stream: TcpStream) {
+        self.patience.suspend();
+        let metrics = &self.door.app.metrics;
+        let Some(stream) = tls.shake_hands(stream, self.address, metrics).await else {
+            return;
+        };
+        self.patience.resume();
+        let builder = if is_http2(&stream) {
+            &builders.http2
+        } else {
+            &builders.http1
+        };
+        self.serve(builder, stream).await;
+    }
+
+    async fn serve<S>(self, builder: &Builder, stream: S)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (door, patience, address) = (&self.door, &self.patience, self.address);
         let service = service_fn(move |request| {
-            let (door, waiting) = (Arc::clone(&served), Arc::clone(&waiting));
+            let (door, waiting) = (Arc::clone(door), Arc::clone(patience));
             async move {
                 waiting.begin();
                 let answered = respond(door, request, address).await;
@@ -145,25 +221,22 @@ impl Accepting {
                 answered
             }
         });
-        let stream = TokioIo::new(Watched::new(stream, Arc::clone(&patience)));
-        let connection = self.builder.serve_connection(stream, service).into_owned();
-        let connection = self.graceful.watch(connection);
-        let task = tokio::spawn(async move {
-            // A broken connection is the other side's business.
-            drop(connection.await);
-            drop(permit);
-        });
-        self.watch.add(patience, task.abort_handle());
+        let stream = TokioIo::new(Watched::new(stream, Arc::clone(patience)));
+        let connection = builder.serve_connection(stream, service);
+        // A broken connection is the other side's business.
+        drop(self.watcher.watch(connection).await);
     }
 }
 
 /// Answers one request: counts it, logs it, and turns a panic into a `server_error`.
 async fn respond(
     door: Arc<Door>,
-    request: Request<Incoming>,
-    address: IpAddr,
+    mut request: Request<Incoming>,
+    peer: IpAddr,
 ) -> Result<Response, Infallible> {
     let app = Arc::clone(&door.app);
+    let address = door.proxies.client_of(peer, request.headers());
+    proxies::strip(request.headers_mut());
     let started = app.clock.uptime();
     let endpoint = Endpoint::of(door.side.name(), request.uri().path());
     let log = app.limits.request_log;

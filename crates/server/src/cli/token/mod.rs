@@ -1,5 +1,7 @@
 //! `signet token …`.
 
+mod list;
+
 use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -7,12 +9,12 @@ use http::{HeaderValue, Method, header};
 use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
 
-use super::admin::{self, Admin, Body, FLUSH, Lookup, PUBLIC_URL, warn_where_exposed};
-use super::args::{GetTokenArgs, PresentedArgs, TokenCommand};
-use super::console::Console;
-use super::error::CliError;
-use super::table::record;
-use super::wire::Wire;
+use crate::cli::admin::{self, Admin, Body, FLUSH, Lookup, PUBLIC_URL, warn_where_exposed};
+use crate::cli::args::{GetTokenArgs, PresentedArgs, RevokeArgs, TokenCommand};
+use crate::cli::console::Console;
+use crate::cli::error::CliError;
+use crate::cli::table::record;
+use crate::cli::wire::Wire;
 
 /// What is shown first of a token.
 const ORDER: [&str; 11] = [
@@ -38,6 +40,7 @@ pub(super) async fn run(
     match command {
         TokenCommand::Introspect(args) => introspect(&args, env, console).await,
         TokenCommand::Revoke(args) => revoke(&args, env, console).await,
+        TokenCommand::List(args) => list::run(&args, env, console).await,
         TokenCommand::Get(args) => get(&args, env, console).await,
         TokenCommand::Flush(args) => {
             let mut admin = Admin::open(&args, env, console)?;
@@ -71,11 +74,20 @@ async fn introspect(
 }
 
 async fn revoke(
-    args: &PresentedArgs,
+    args: &RevokeArgs,
     env: Lookup<'_>,
     console: &mut Console<'_>,
 ) -> Result<(), CliError> {
     let mut admin = Admin::open(&args.server, env, console)?;
+    if let Some(client) = &args.client {
+        let tokens = list::tokens_of(client) + "/";
+        let place = admin::path(&tokens, &args.token, "");
+        admin.call(Method::DELETE, &place, Body::None).await?;
+        if args.server.output.json {
+            return console.json(&json!({ "revoked": true }));
+        }
+        return console.say("the token is dead");
+    }
     let form = token_form(&args.token, console)?;
     admin.post("/admin/oauth2/revoke", Body::Form(form)).await?;
     if args.server.output.json {

@@ -55,6 +55,16 @@ impl Patience {
         );
     }
 
+    /// Somebody else minds the time.
+    pub fn suspend(&self) {
+        self.deadline.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    /// It waits for headers again.
+    pub fn resume(&self) {
+        self.wait(self.headers);
+    }
+
     /// A request has arrived in full, but for its body.
     pub fn begin(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
