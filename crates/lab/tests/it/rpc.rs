@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::path::Path;
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::Value;
@@ -651,6 +652,39 @@ fn the_file_of_a_target_is_told_with_its_line_and_paths_begin_beside_it() {
     let output = run();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
     assert_eq!(server.log().calls.len(), 200);
+}
+
+#[test]
+fn the_example_does_what_it_says() {
+    let server = RpcServer::start(Manner {
+        token: Some("of-the-example"),
+        ..Manner::default()
+    });
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/plans/grpc.toml");
+    let example = fs::read_to_string(file).unwrap();
+    let example = example
+        .replace("127.0.0.1:50051", &server.address)
+        .replace(", \"p99 < 50 ms\"", "");
+    let lab = Lab::of_plan(&example);
+    let mut command = lab.command(&["--duration", "1 s", "--set", "warmup=0 s"]);
+    let output = command
+        .env("GRPC_TOKEN", "of-the-example")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let summary = lab.summary();
+    let rows = summary["rows"].as_array().unwrap();
+    let calls = rows.iter().filter(|row| row["unit"] == "sample");
+    let count = |name: &str| {
+        calls
+            .clone()
+            .map(|row| row[name].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    assert_eq!(count("count"), server.log().calls.len() as u64);
+    assert_eq!(count("bytes"), server.log().sent);
+    assert_eq!(count("errors"), 0);
+    assert_eq!(calls.count(), 4, "{summary:#}");
 }
 
 #[test]

@@ -321,6 +321,7 @@ fn bidirectional(
         let transformed = match operation.as_str() {
             "double" => value.checked_mul(2),
             "square" => value.checked_mul(value),
+            "negate" => value.checked_neg(),
             _ => return Err(Status::invalid_argument("unknown operation")),
         };
         let transformed = transformed.ok_or_else(|| Status::out_of_range("overflow"))?;

@@ -139,11 +139,14 @@ fn every_plan_of_the_repository_gives_its_flows_what_they_need() {
     for entry in fs::read_dir(repository("bench/plans")).unwrap() {
         let path = entry.unwrap().path();
         let plan = Plan::load(&path, &Overrides::default(), &outside).unwrap();
-        let Some(TargetName::File(name)) = &plan.target else {
-            panic!("{}: no target", path.display());
+        let mut target = match &plan.target {
+            Some(TargetName::File(name)) => {
+                let file = repository(&format!("bench/targets/{name}.toml"));
+                load(name, &fs::read_to_string(file).unwrap())
+            }
+            Some(TargetName::Table(table)) => load(&plan.name, &table.to_string()),
+            None => panic!("{}: no target", path.display()),
         };
-        let text = fs::read_to_string(repository(&format!("bench/targets/{name}.toml"))).unwrap();
-        let mut target = load(name, &text);
         target.endpoints = endpoints();
         for flow in plan.populations.iter().flat_map(|it| &it.flows) {
             if let FlowKind::BuiltIn { flow, with } = &flow.kind {
