@@ -136,7 +136,8 @@ fn every_plan_of_the_repository_gives_its_flows_what_they_need() {
         flows: &parameters::names(),
     };
     let mut checked = 0;
-    for entry in fs::read_dir(repository("bench/plans")).unwrap() {
+    let plans = ["bench/plans", "bench/plans/peers"].map(repository);
+    for entry in plans.iter().flat_map(|plans| fs::read_dir(plans).unwrap()) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             continue;
