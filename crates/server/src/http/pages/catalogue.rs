@@ -3,7 +3,6 @@
 
 use minijinja::Value;
 use std::collections::HashMap;
-use std::fmt::Write;
 
 /// The texts of one language by their keys, `login.title`.
 #[derive(Clone, Debug)]
@@ -74,14 +73,10 @@ impl Catalogue {
             match part {
                 Part::Text(text) => html.push_str(text),
                 Part::Slot(name) => {
-                    let value = value(name)
-                        .ok_or_else(|| format!("`{key}` needs a value for {{{name}}}"))?;
-                    if value.is_safe() {
-                        // Writing into a String cannot fail.
-                        let _written = write!(html, "{value}");
-                    } else {
-                        html.push_str(&escape(&value.to_string()));
-                    }
+                    let value = value(name);
+                    let value =
+                        value.ok_or_else(|| format!("`{key}` needs a value for {{{name}}}"))?;
+                    html.push_str(&markup(&value));
                 }
             }
         }
@@ -92,16 +87,21 @@ impl Catalogue {
     #[cfg(test)]
     pub(super) fn shape(&self) -> std::collections::BTreeMap<&str, Vec<&str>> {
         let entries = self.0.iter().map(|(key, message)| {
-            let mut slots = Vec::new();
-            for part in &message.parts {
-                if let Part::Slot(name) = part {
-                    slots.push(name.as_str());
-                }
-            }
+            let mut slots: Vec<&str> = message.parts.iter().filter_map(Part::slot).collect();
             slots.sort_unstable();
             (key.as_str(), slots)
         });
         entries.collect()
+    }
+}
+
+#[cfg(test)]
+impl Part {
+    fn slot(&self) -> Option<&str> {
+        match self {
+            Self::Slot(name) => Some(name),
+            Self::Text(_) => None,
+        }
     }
 }
 
@@ -130,6 +130,12 @@ impl Message {
         };
         Some(Self { parts, whole })
     }
+}
+
+/// A value as HTML: what is markup already stays it, the rest is text.
+fn markup(value: &Value) -> String {
+    let text = value.to_string();
+    if value.is_safe() { text } else { escape(&text) }
 }
 
 /// Text as HTML, for content and for attributes in quotation marks.

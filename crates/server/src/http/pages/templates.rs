@@ -66,14 +66,11 @@ impl Overrides {
     pub(super) fn read(directory: &Path) -> Result<Self, PagesError> {
         let mut overrides = Self::default();
         for (name, content) in files(directory)? {
-            let text = |content| {
-                String::from_utf8(content)
-                    .map_err(|_| PagesError::at(format!("{name}: it is not UTF-8")))
-            };
+            let text = String::from_utf8(content);
+            let text = text.map_err(|_| PagesError::at(format!("{name}: it is not UTF-8")))?;
             if name == "style.css" {
-                overrides.style = Some(text(content)?);
-            } else if name.ends_with(".html") {
-                let text = text(content)?;
+                overrides.style = Some(text);
+            } else if name.strip_suffix(".html").is_some() {
                 overrides.templates.insert(name, text);
             } else {
                 let what = "it is neither a template (*.html) nor style.css; other files belong \
@@ -85,13 +82,12 @@ impl Overrides {
             let tag = name.strip_suffix(".toml").unwrap_or_default();
             let in_tag = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
             let text = String::from_utf8(content).ok();
-            match text.filter(|_| !tag.is_empty() && tag.bytes().all(in_tag)) {
-                Some(text) => overrides.texts.insert(tag.to_owned(), text),
-                None => {
-                    let what = "give texts as `LANGUAGE.toml`, in UTF-8";
-                    return Err(PagesError::at(format!("locales/{name}: {what}")));
-                }
-            };
+            let text = text.filter(|_| !tag.is_empty() && tag.bytes().all(in_tag));
+            let text = text.ok_or_else(|| {
+                let what = "give texts as `LANGUAGE.toml`, in UTF-8";
+                PagesError::at(format!("locales/{name}: {what}"))
+            })?;
+            overrides.texts.insert(tag.to_owned(), text);
         }
         for (name, content) in files(&directory.join("static"))? {
             overrides.files.insert(name, content.into());

@@ -79,30 +79,24 @@ async fn every_page_is_whole_in_every_language() {
             let response = (example.render)(&pages, Locale(number)).unwrap();
             assert_eq!(header(&response, "content-language"), tag);
             let html = text(response).await;
-            let name = example.name;
-            assert!(html.starts_with("<!doctype html>"), "{name}: {html}");
-            assert!(html.contains(&format!("<html lang=\"{tag}\">")), "{name}");
-            assert!(html.contains(r#"<h1 id="page-title">"#), "{name}: {html}");
-            assert!(html.trim_end().ends_with("</html>"), "{name}: {html}");
-            for inline in [
-                " style=",
-                "<style",
-                " onload",
-                " onclick",
-                "javascript:",
-                "<script>",
-            ] {
-                assert!(!html.contains(inline), "{name} has {inline}: {html}");
-            }
-            let ids: Vec<&str> = html.split(" id=\"").skip(1).collect();
-            let ids: Vec<&str> = ids
-                .iter()
-                .map(|rest| rest.split('"').next().unwrap())
-                .collect();
-            let different: BTreeSet<&str> = ids.iter().copied().collect();
-            assert_eq!(ids.len(), different.len(), "{name}: {ids:?}");
+            assert!(html.contains(&format!("<html lang=\"{tag}\">")), "{html}");
+            is_whole(&html, example.name);
         }
     }
+}
+
+fn is_whole(html: &str, name: &str) {
+    assert!(html.starts_with("<!doctype html>"), "{name}: {html}");
+    assert!(html.contains(r#"<h1 id="page-title">"#), "{name}: {html}");
+    assert!(html.trim_end().ends_with("</html>"), "{name}: {html}");
+    let inline = " style=|<style| onload| onclick|javascript:|<script>";
+    for inline in inline.split('|') {
+        assert!(!html.contains(inline), "{name} has {inline}: {html}");
+    }
+    let ids = html.split(" id=\"").skip(1);
+    let ids: Vec<&str> = ids.map(|rest| rest.split('"').next().unwrap()).collect();
+    let different: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(ids.len(), different.len(), "{name}: {ids:?}");
 }
 
 #[tokio::test]

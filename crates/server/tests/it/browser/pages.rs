@@ -208,7 +208,9 @@ async fn every_page_fits_in_every_language() {
         for example in examples::all("") {
             let page = format!("{}/{language}", example.name);
             browser.open_still(&site.url(&page)).await;
-            is_good(&browser, &page).await;
+            fits(&browser, &page).await;
+            let said = unexpected(browser.console().await);
+            assert!(said.is_empty(), "{page}: {said:#?}");
             let picture = format!("{}-phone-{language}", example.name);
             browser.keep_picture(&picture).await;
         }

@@ -81,7 +81,12 @@ impl Browser {
     /// What the driver answers, or what it complains about.
     async fn try_ask(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
         let call = Call::new(self.at, method, path).header("host", "localhost");
-        let answer = call.json(body).attempt().await?;
+        let call = if body.is_null() {
+            call
+        } else {
+            call.json(body)
+        };
+        let answer = call.attempt().await?;
         let value = answer.json()["value"].take();
         match answer.status {
             200 => Ok(value),

@@ -108,6 +108,10 @@ impl View for AccountView {
     }
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands a reference to what serialises a field"
+)]
 fn seconds<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u64(at.0)
 }
