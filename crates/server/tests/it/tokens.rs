@@ -126,9 +126,7 @@ async fn what_has_died_is_listed_as_dead(store: On) {
     server.issued("app", &secret, &[]).await;
     server.clock.advance(200);
     assert_eq!(rows(&server, "app").await[0]["active"], true);
-    let rotated = server
-        .admin("POST", "/admin/clients/app/rotate-secret")
-        .await;
+    let rotated = server.admin("POST", "/admin/clients/app/secret").await;
     assert_eq!(rotated.status, 200, "{}", rotated.text());
     assert_eq!(rows(&server, "app").await[0]["active"], false);
     server.clock.advance(101);

@@ -16,8 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, watch};
 
-use crate::support::http::Call;
-use crate::support::{Server, together};
+use crate::support::Server;
 
 const PROXY: &str = "127.0.0.1:0";
 const STRANGER: &str = "127.0.0.2:0";
@@ -213,31 +212,4 @@ async fn a_certificate_in_a_header_authenticates_nobody() {
         .header("client-cert", ":MIIB:")
         .await;
     assert_eq!(answer.status, 401);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn limits_by_address_are_of_the_client_behind_the_proxy() {
-    let server = Server::with(&[
-        ("proxy.trusted", "127.0.0.1"),
-        ("hashing.per_address", "1"),
-        ("hashing.threads", "1"),
-        ("secrets.hash", "bcrypt:8"),
-    ]);
-    let mut fields = json!({"client_id": "app", "client_secret": "right"});
-    fields["grant_types"] = json!(["client_credentials"]);
-    server.create(fields).await;
-    let public = server.running.as_ref().unwrap().public;
-    let guess = move |client: String| async move {
-        let call = Call::new(public, "POST", "/oauth2/token")
-            .header("x-forwarded-for", &format!("6.6.6.6, {client}"))
-            .basic("app", &format!("guess of {client}"));
-        call.form(&[("grant_type", "client_credentials")])
-            .await
-            .status
-    };
-    let apart = together(8, move |number| guess(format!("192.0.2.{number}"))).await;
-    assert_eq!(apart, [401; 8], "each has a limit of their own");
-    let same = together(8, move |_| guess("192.0.2.9".to_owned())).await;
-    assert!(same.contains(&503), "one has one: {same:?}");
-    assert!(same.contains(&401), "{same:?}");
 }
