@@ -1,4 +1,4 @@
-//! Headless Chromium, driven through chromedriver. Its protocol (WebDriver, W3C) is JSON over HTTP,
+//! Headless Chromium, driven through chromedriver. Its protocol (`WebDriver`, W3C) is JSON over HTTP,
 //! which the client of these tests speaks already; a crate for it would bring a second one.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
