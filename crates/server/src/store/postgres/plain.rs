@@ -14,7 +14,6 @@ use super::tokens::{self, TokenBatch, free_slot, take_slot};
 use crate::store::assertions::SingleUse;
 use crate::store::error::Error;
 use crate::store::op::{Outcome, Pending};
-use crate::store::rows::TokenColumns;
 use crate::store::tokens::{Inserted, LiveSlot};
 
 /// Every statement that is sent without waiting for the one before it. They are prepared first:
@@ -136,43 +135,29 @@ async fn take_slots<'a>(
 async fn write_rows(
     session: &Session,
     plan: &mut Plan<'_>,
-    (begin, commit): (&str, &str),
+    (first, last): (&str, &str),
 ) -> Result<Vec<(usize, i64)>, Trouble> {
-    let Rows {
-        families,
-        sessions,
-        consents,
-        members,
-        forgotten,
-        requests,
-        tokens,
-    } = take(&mut plan.rows);
+    let mut rows = take(&mut plan.rows);
     let noted: Vec<_> = plan.failures.iter().map(|(_, one)| *one).collect();
+    let tokens = take(&mut rows.tokens);
     let owners: Vec<_> = tokens.iter().map(|(at, row)| (*at, row.locator)).collect();
-    let tokens: Vec<TokenColumns> = tokens.into_iter().map(|(_, row)| row).collect();
-    let tokens = TokenBatch::new(tokens);
+    let tokens = TokenBatch::new(tokens.into_iter().map(|(_, row)| row).collect());
     // Sent in this order; answered when all of it is durable.
-    let (begun, families, used, sessions, consents, members, forgotten, noted, pushed, new, end) = tokio::join!(
-        send(session, begin),
-        families::insert(session, families),
+    let (begun, opened, used, logged, counts, new, ended) = tokio::join!(
+        send(session, first),
+        families::insert(session, take(&mut rows.families)),
         use_assertions(session, &plan.uses),
-        sessions::insert(session, sessions),
-        consents::put(session, consents),
-        sessions::join(session, members),
-        failures::forget(session, &forgotten),
+        write_logins(session, rows),
         failures::note(session, &noted),
-        requests::push(session, requests),
         tokens.insert(session),
-        send(session, commit),
+        send(session, last),
     );
     begun?;
-    families?;
+    opened?;
     let won = used?;
-    for written in [sessions, consents, members, forgotten, pushed] {
-        written?;
-    }
-    let (counts, new) = (noted?, new?);
-    end?;
+    logged?;
+    let (counts, new) = (counts?, new?);
+    ended?;
     settle_uses(session, &plan.uses, &won, &mut plan.outcomes).await?;
     plan.settle_failures(&counts);
     let missed = tokens.missed(session, new).await?;
@@ -180,6 +165,22 @@ async fn write_rows(
         .into_iter()
         .filter(|(_, locator)| missed.contains(locator))
         .collect())
+}
+
+/// Writes what logins leave behind.
+async fn write_logins(session: &Session, rows: Rows<'_>) -> Result<(), Trouble> {
+    let (sessions, consents, members, forgotten, pushed) = tokio::join!(
+        sessions::insert(session, rows.sessions),
+        consents::put(session, rows.consents),
+        sessions::join(session, rows.members),
+        failures::forget(session, &rows.forgotten),
+        requests::push(session, rows.requests),
+    );
+    sessions
+        .and(consents)
+        .and(members)
+        .and(forgotten)
+        .and(pushed)
 }
 
 /// Sends a statement without parameters, where there is one.

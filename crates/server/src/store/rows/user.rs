@@ -143,7 +143,7 @@ fn claims_row(claims: UserClaims) -> ClaimsRow {
 }
 
 /// The user of these columns.
-pub(in crate::store) fn user_from(row: UserColumns) -> Result<User, Error> {
+pub(in crate::store) fn user_from(row: &UserColumns) -> Result<User, Error> {
     let unreadable = |what: &str| Error::unreadable(&format!("{what} of user {}", row.id));
     let body: BodyRow =
         serde_json::from_str(&row.body).map_err(|fault| unreadable(&fault.to_string()))?;

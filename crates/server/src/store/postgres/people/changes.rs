@@ -115,17 +115,13 @@ async fn create_all(
 }
 
 fn created(made: Option<Made>) -> (Half, Events) {
-    match made {
-        Some(Made { user, .. }) => {
-            let event = changed(&user.id, user.generation);
-            let until = user.updated_at;
-            (Half::Created(Box::new(user)), vec![(event, until)])
-        }
-        None => {
-            let outcome = Outcome::UserCreated(CreatedUser::Exists);
-            (Half::Settled(outcome), Vec::new())
-        }
-    }
+    let Some(Made { user, .. }) = made else {
+        let outcome = Outcome::UserCreated(CreatedUser::Exists);
+        return (Half::Settled(outcome), Vec::new());
+    };
+    let event = changed(&user.id, user.generation);
+    let until = user.updated_at;
+    (Half::Created(Box::new(user)), vec![(event, until)])
 }
 
 fn imported(users: &[User], made: &mut HashMap<UserId, Made>) -> (Half, Events) {

@@ -77,7 +77,7 @@ fn snapshot(rows: &[Row]) -> Result<Snapshot<Option<User>>, Error> {
     let found = row.get::<_, Option<&str>>(1).is_some();
     Ok(Snapshot {
         head: Position(count(row.get(0))),
-        value: found.then(|| user_from(columns(row, 1))).transpose()?,
+        value: found.then(|| user_from(&columns(row, 1))).transpose()?,
     })
 }
 
@@ -123,7 +123,7 @@ pub(in crate::store) async fn list(db: &Postgres, page: &UserPage) -> Result<Vec
     let (value, id) = page.begin();
     let limit = i64::from(page.limit);
     let rows = db.read(sql, &[&begin, &end, &value, &id, &limit]).await?;
-    rows.iter().map(|row| user_from(columns(row, 0))).collect()
+    rows.iter().map(|row| user_from(&columns(row, 0))).collect()
 }
 
 /// Users to be created by one attempt.

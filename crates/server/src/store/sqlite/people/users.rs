@@ -78,7 +78,7 @@ fn find_one(reader: &Reader<'_>, sql: &str, wanted: &str) -> Result<Snapshot<Opt
         })?;
     Ok(Snapshot {
         head: Position(count(position)),
-        value: row.map(user_from).transpose()?,
+        value: row.as_ref().map(user_from).transpose()?,
     })
 }
 
@@ -125,7 +125,7 @@ pub(in crate::store) fn list(reader: &Reader<'_>, page: &UserPage) -> Result<Vec
     let mut statement = reader.prepare(sql)?;
     let first = begin.as_str().max(value);
     let parameters = params![TENANT, first, end, value, id, page.limit];
-    let rows = statement.query_and_then(parameters, |row| user_from(columns(row, 0)?))?;
+    let rows = statement.query_and_then(parameters, |row| user_from(&columns(row, 0)?))?;
     rows.collect()
 }
 

@@ -1,9 +1,9 @@
 //! What expires soon: failed logins, pushed requests; and the expiry of everything else.
 
-use signet::store::{NewLogin, Opening, PushedRequest, Redemption, SessionClient};
+use signet::store::{NewLogin, Opening, PushedRequest, Redeemed, Redemption, SessionClient, Store};
 use signet_oauth::consent::Consent;
-use signet_oauth::family::{Family, Terms};
 use signet_oauth::session::Session;
+use signet_oauth::time::Timestamp;
 
 use super::super::maintenance::expire;
 use super::super::place::{NOW, Place, client_id, key};
@@ -79,53 +79,53 @@ pub(in super::super) async fn a_pushed_request_is_found_by_id_and_expiry(place: 
     }
 }
 
+/// One of everything that expires at this instant, and the digest of its failure.
+async fn write_all(store: &Store, number: u64, until: Timestamp, now: Timestamp) -> [u8; 16] {
+    let login = NewLogin {
+        session: Some(Session {
+            expires_at: until,
+            ..session("jane", number)
+        }),
+        consent: Some(Consent {
+            expires_at: Some(until),
+            ..consent("jane", &format!("c{number}"))
+        }),
+    };
+    store.log_in(login).await.unwrap();
+    let mut family = family("jane", "app", number);
+    family.terms.expires_at = until;
+    let redemption = Redemption {
+        code_id: family.id,
+        expires_at: until,
+        attempt: key(1),
+        opening: Opening {
+            family: Some(family),
+            token: None,
+            session_client: Some(SessionClient {
+                session: key(number),
+                client: client_id("app"),
+                until,
+            }),
+        },
+    };
+    let redeemed = store.redeem_code(redemption).await.unwrap();
+    assert_eq!(redeemed, Redeemed::Won);
+    let digest = digest(u8::try_from(number).unwrap());
+    let window = until.0 - now.0;
+    store.note_login_failure(digest, now, window).await.unwrap();
+    let mut request = request(number, "app");
+    request.expires_at = until;
+    store.push_request(request).await.unwrap();
+    digest
+}
+
 pub(in super::super) async fn everything_about_people_expires(place: Place) {
     let store = place.open();
     let (old, new) = (NOW.minus(3600), NOW.plus(3600));
-    for (number, until) in [(1, old), (2, new)] {
-        let client = format!("c{number}");
-        let login = NewLogin {
-            session: Some(Session {
-                expires_at: until,
-                ..session("jane", number)
-            }),
-            consent: Some(Consent {
-                expires_at: Some(until),
-                ..consent("jane", &client)
-            }),
-        };
-        store.log_in(login).await.unwrap();
-        let family = family("jane", "app", number);
-        let redemption = Redemption {
-            code_id: family.id,
-            expires_at: until,
-            attempt: key(1),
-            opening: Opening {
-                family: Some(Family {
-                    terms: Terms {
-                        expires_at: until,
-                        ..family.terms.clone()
-                    },
-                    ..family
-                }),
-                token: None,
-                session_client: Some(SessionClient {
-                    session: key(number),
-                    client: client_id("app"),
-                    until,
-                }),
-            },
-        };
-        store.redeem_code(redemption).await.unwrap();
-        let digest = digest(u8::try_from(number).unwrap());
-        store
-            .note_login_failure(digest, old, until.0 - old.0)
-            .await
-            .unwrap();
-        let mut request = request(number, "app");
-        request.expires_at = until;
-        store.push_request(request).await.unwrap();
-    }
+    let digests = [
+        write_all(&store, 1, old, old.minus(9)).await,
+        write_all(&store, 2, new, old).await,
+    ];
     let for_ever = NewLogin {
         session: None,
         consent: Some(consent("jane", "for-ever")),
@@ -144,8 +144,8 @@ pub(in super::super) async fn everything_about_people_expires(place: Place) {
         assert_eq!(found.is_some(), there);
         let members = store.session_clients(key(number)).await.unwrap();
         assert_eq!(members.len(), usize::from(there));
-        let digest = digest(u8::try_from(number).unwrap());
-        let failures = store.login_failures(digest, old).await.unwrap();
+        let digest = digests[usize::from(there)];
+        let failures = store.login_failures(digest, old.minus(9)).await.unwrap();
         assert_eq!(failures.is_some(), there);
         let found = store.find_request(key(number), until).await.unwrap();
         assert_eq!(found.is_some(), there);
