@@ -193,6 +193,12 @@ pub struct TokenResponse<'a> {
     /// What was granted.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub scope: Cow<'a, str>,
+    /// The refresh token that goes with it (RFC 6749 §6).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_token: Option<Cow<'a, str>>,
+    /// The ID token that goes with it (OIDC Core §3.1.3.3).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_token: Option<Cow<'a, str>>,
 }
 
 impl std::fmt::Debug for TokenResponse<'_> {

@@ -9,8 +9,10 @@ use signet_oauth::client::TokenPolicy;
 use signet_oauth::grant::Settings;
 use signet_oauth::ids::{ClientId, Locator};
 use signet_oauth::jose::Algorithm;
+use signet_oauth::log::{EventKey, Position, user_key};
 use signet_oauth::secret::Digest;
 use signet_oauth::time::Timestamp;
+use signet_oauth::user::{User, UserId, Username};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -115,6 +117,8 @@ pub struct Policy {
     pub client_defaults: TokenPolicy,
     /// How chosen secrets are hashed.
     pub secret_hash: HashSpec,
+    /// How many wrong passwords are too many.
+    pub lockout: Lockout,
     /// What signs tokens where the client does not say.
     pub signing_alg: Algorithm,
     /// The schedule of the signing keys.
@@ -129,6 +133,17 @@ pub struct Policy {
     pub metrics: bool,
     /// `Cache-Control` of the documents that anybody may read: keys and metadata.
     pub documents_kept: HeaderValue,
+}
+
+/// How many wrong passwords are too many.
+#[derive(Clone, Copy, Debug)]
+pub struct Lockout {
+    /// Seconds for which a failed login counts.
+    pub window: u64,
+    /// Failures for one user from one address.
+    pub per_user: u64,
+    /// Failures for any users from one address.
+    pub per_address: u64,
 }
 
 /// The schedule of the signing keys, in seconds.
@@ -182,9 +197,49 @@ impl App {
         // Boxed, because almost nobody comes here: in place it would be part of every request.
         let load = async || {
             let found = Box::pin(self.store.find_client(id)).await?;
-            Ok((found.head, found.value))
+            Ok((found.head, found.value.map(CachedClient::new)))
         };
         self.caches.clients.get(id, load).await
+    }
+
+    /// The user of this id, from memory or from the store.
+    pub async fn find_user(&self, id: &UserId) -> Result<Option<Arc<User>>, store::Error> {
+        self.find_user_by_key(&user_key(id.as_str()), id.as_str())
+            .await
+    }
+
+    /// The same, where the key by which the log knows the subject was computed before.
+    pub async fn find_user_by_key(
+        &self,
+        key: &EventKey,
+        subject: &str,
+    ) -> Result<Option<Arc<User>>, store::Error> {
+        let load = async || {
+            let Some(id) = UserId::parse(subject) else {
+                return Ok((Position::default(), None));
+            };
+            let found = Box::pin(self.store.find_user(&id)).await?;
+            Ok((found.head, found.value))
+        };
+        self.caches.users.get(key, load).await
+    }
+
+    /// The user of this name, from memory or from the store.
+    pub async fn find_user_by_name(
+        &self,
+        name: &Username,
+    ) -> Result<Option<Arc<User>>, store::Error> {
+        if let Some(id) = self.caches.users.named(name)
+            && let Some(user) = self.find_user(&id).await?
+            && user.username == *name
+        {
+            return Ok(Some(user));
+        }
+        let Some(found) = self.store.find_user_by_name(name).await?.value else {
+            return Ok(None);
+        };
+        self.caches.users.remember_name(&found);
+        self.find_user(&found.id).await
     }
 
     /// When the last token that exists now will have expired.

@@ -20,10 +20,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::app::{App, KeyPolicy, Limits, Locators, Policy};
+use crate::app::{App, KeyPolicy, Limits, Locators, Lockout, Policy};
 use crate::cache::client_keys::ClientKeys;
 use crate::cache::verified::VerifiedSecrets;
-use crate::cache::{Caches, ClientCache};
+use crate::cache::{Bounds, Caches, ClientCache, FailureCounts, UserCache};
 use crate::clock::Clock;
 use crate::config::{self, Backend, ClusterKey as KeyPlace, Config, Switch};
 use crate::fetch::{Fetcher, Roots};
@@ -38,9 +38,8 @@ use crate::telemetry::metrics::Metrics;
 
 /// Seconds by which clocks of issuers and verifiers may differ.
 const TOKEN_LEEWAY: u64 = 5;
-/// Seconds that a client stays in memory although nothing was heard of a change: should the log
-/// ever fail us, this bounds the damage.
-const CLIENT_LIFETIME: Duration = Duration::from_mins(10);
+/// How long clients and users stay in memory although nothing was heard of a change.
+const ENTRY_LIFETIME: Duration = Duration::from_mins(10);
 /// The shortest bootstrap token that is taken from its file.
 const MIN_ADMIN_TOKEN: usize = 32;
 /// Bytes of one cached token, for the budget of the cache.
@@ -99,7 +98,9 @@ async fn follow(
     rng: &Rng,
 ) -> Result<Follower, BuildError> {
     let caches = Arc::new(Caches {
-        clients: ClientCache::new(config.caches.clients, CLIENT_LIFETIME, clock.clone()),
+        clients: ClientCache::new(bounds(config.caches.clients, true), clock.clone()),
+        users: UserCache::new(bounds(config.caches.users, false), clock.clone()),
+        failures: FailureCounts::new(config.caches.users, clock.clone()),
         tokens: TokenCache::new(config.caches.tokens.saturating_mul(TOKEN_BYTES)),
     });
     let verified = Arc::new(verified(config, clock, rng));
@@ -114,6 +115,14 @@ async fn follow(
         .await
         .map_err(failed("cannot load the state"))?;
     Ok(follower)
+}
+
+fn bounds(capacity: usize, keeps_absent: bool) -> Bounds {
+    Bounds {
+        capacity,
+        lifetime: ENTRY_LIFETIME,
+        keeps_absent,
+    }
 }
 
 async fn assemble(
@@ -153,9 +162,9 @@ async fn assemble(
         grants: Settings {
             issuer: config.issuer.clone(),
             access_token_lifetime: config.tokens.access_token_lifetime,
-            refresh_token_lifetime: 2_592_000,
-            id_token_lifetime: 600,
-            refresh_grace: signet_oauth::family::GRACE,
+            refresh_token_lifetime: config.tokens.refresh_token_lifetime,
+            id_token_lifetime: config.tokens.id_token_lifetime,
+            refresh_grace: config.tokens.refresh_grace,
         },
         limits: limits(config),
         policy: policy(config, bootstrap(&config.data_dir, &rng)?),
@@ -286,6 +295,11 @@ fn policy(config: &Config, bootstrap: Digest) -> Policy {
             lifetime: None,
         },
         secret_hash: config.secrets.hash.0,
+        lockout: Lockout {
+            window: config.lockout.window,
+            per_user: config.lockout.per_user,
+            per_address: config.lockout.per_address,
+        },
         signing_alg: config.tokens.signing_alg.algorithm(),
         keys: KeyPolicy {
             rotate_every: config.keys.rotate_every,

@@ -102,10 +102,10 @@ impl Follower {
                 self.caches.clients.invalidate(id, row.position);
                 self.verified.forget(id);
             }
+            Event::UserChanged { key, .. } => self.caches.users.invalidate(key, row.position),
             Event::KeysChanged => self.keys_changed.notify_one(),
             // These live in what `revoked` knows; consents are not cached.
-            Event::UserChanged { .. }
-            | Event::ConsentChanged { .. }
+            Event::ConsentChanged { .. }
             | Event::TokenRevoked { .. }
             | Event::FamilyEnded { .. }
             | Event::SessionEnded { .. } => {}

@@ -61,6 +61,7 @@ pub(super) fn settle(options: Options, draft: &mut Draft, outside: &Outside<'_>)
         keys: options.keys,
         secrets: options.secrets,
         hashing: options.hashing,
+        lockout: options.lockout,
         limits: options.limits,
         storage: options.storage,
         caches: options.caches,

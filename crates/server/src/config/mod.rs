@@ -25,8 +25,8 @@ use signet_oauth::secret::Secret;
 
 pub use network::Network;
 pub use options::{
-    Caches, Cluster, Hashing, Keys, Limits, Log, Metrics, Outgoing, Proxy, Secrets, SignerSettings,
-    Storage, Tls, Tokens, Ui,
+    Caches, Cluster, Hashing, Keys, Limits, Lockout, Log, Metrics, Outgoing, Proxy, Secrets,
+    SignerSettings, Storage, Tls, Tokens, Ui,
 };
 pub use setting::{
     AccessToken, Backend, ClientHeader, Kept, Level, LogFormat, OnStale, Requests, SecretHash,
@@ -74,6 +74,8 @@ pub struct Config {
     pub secrets: Secrets,
     /// The threads that compute slow hashes.
     pub hashing: Hashing,
+    /// Wrong passwords.
+    pub lockout: Lockout,
     /// What a peer may take.
     pub limits: Limits,
     /// How the store is used.
@@ -204,6 +206,7 @@ impl Config {
             keys: self.keys.clone(),
             secrets: self.secrets.clone(),
             hashing: self.hashing.clone(),
+            lockout: self.lockout.clone(),
             limits: self.limits.clone(),
             storage: self.storage.clone(),
             caches: self.caches.clone(),

@@ -161,6 +161,7 @@ options! {
         + keys: Keys;
         + secrets: Secrets;
         + hashing: Hashing;
+        + lockout: Lockout;
         + limits: Limits;
         + storage: Storage;
         + caches: Caches;
@@ -224,6 +225,15 @@ options! {
         /// `stateless`: issuing a token writes nothing. `persisted`: it writes a row, by which
         /// tokens can be listed. Opaque tokens need `persisted`. Either kind can be revoked.
         persistence: Kept = Kept::Stateless;
+        /// Seconds for which a refresh token, and all that rotate from it, are good, counted from
+        /// the login. The default is 30 days.
+        refresh_token_lifetime: u64 = 2_592_000, 60..=315_360_000;
+        /// Seconds in which a refresh token that was just used is answered with the same successor
+        /// again: its client may not have heard the answer. Who uses it later is taken for a thief,
+        /// and all that came of the login ends.
+        refresh_grace: u64 = 60, 0..=3_600;
+        /// Seconds for which an ID token is good.
+        id_token_lifetime: u64 = 600, 30..=86_400;
     }
 
     /// Signing keys.
@@ -275,6 +285,20 @@ options! {
         failure_delay_ms: u64 = 100, 0..=10_000;
     }
 
+    /// Wrong passwords. Whoever guesses is kept out by user and address together, and by address;
+    /// never by user alone, so that nobody can keep somebody else out. Of IPv6, an address is its
+    /// network of 64 bits.
+    "lockout" pub struct Lockout {
+        /// Seconds for which a wrong password counts.
+        window: u64 = 900, 1..=86_400;
+        /// Wrong passwords for one user from one address; from then on even the right one is
+        /// refused there, until the window is over.
+        per_user: u64 = 10, 1..=1_000_000;
+        /// Wrong passwords for any users from one address; from then on it is refused for users
+        /// who never logged in from there. Behind a proxy that hides addresses, give more.
+        per_address: u64 = 100, 1..=1_000_000;
+    }
+
     /// What a peer may take of the server. Times are in seconds.
     "limits" pub struct Limits {
         /// Bytes of a request's body on the public listener; beyond it, 413.
@@ -309,6 +333,8 @@ options! {
     "caches" pub struct Caches {
         /// Clients that are remembered at most.
         clients: usize = 100_000, 1..=100_000_000;
+        /// Users who are remembered at most.
+        users: usize = 100_000, 1..=100_000_000;
         /// Opaque tokens that are remembered at most.
         tokens: usize = 1_000_000, 1..=100_000_000;
     }

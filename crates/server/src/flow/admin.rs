@@ -6,7 +6,7 @@ use signet_oauth::secret::Digest;
 use signet_oauth::token::Liveness;
 use signet_oauth::{Error, ErrorCode};
 
-use super::{Failure, introspect};
+use super::{Failure, introspect, userinfo::bearer};
 use crate::app::App;
 
 /// Who is behind an admin request, for the audit log.
@@ -67,12 +67,6 @@ pub async fn authorize(app: &App, authorization: Option<&[u8]>) -> Result<Admin,
         .into());
     }
     Ok(Admin::Token(found.token.subject.clone()))
-}
-
-fn bearer(header: &[u8]) -> Option<&str> {
-    let (scheme, token) = header.split_at_checked(7)?;
-    let token = std::str::from_utf8(token).ok()?.trim();
-    (scheme.eq_ignore_ascii_case(b"bearer ") && !token.is_empty()).then_some(token)
 }
 
 fn refuse(description: &'static str, reason: &'static str) -> Error {

@@ -271,10 +271,12 @@ async fn write(
 
 /// A client may ask for any algorithm: the key is made when the first one does.
 async fn sign_with(app: &App, client: &Client) -> Result<(), Failure> {
-    for algorithm in [client.access_token_alg, client.introspection_alg]
-        .into_iter()
-        .flatten()
-    {
+    let named = [
+        client.access_token_alg,
+        client.introspection_alg,
+        client.login.id_token_alg,
+    ];
+    for algorithm in named.into_iter().flatten() {
         keys::ensure(app, algorithm).await?;
     }
     Ok(())

@@ -1,16 +1,15 @@
 //! A presented token is found and judged: opaque or JWT, here or at any other door.
 
-use signet_guard::Kind;
 use signet_guard::TokenDigest;
 use signet_oauth::ids::ClientId;
 use signet_oauth::introspection::{self, Caller, IntrospectionResponse};
-use signet_oauth::log::EventKey;
 use signet_oauth::time::Timestamp;
-use signet_oauth::token::{Known, Liveness};
-use signet_oauth::{Error, log, opaque};
+use signet_oauth::token::Liveness;
+use signet_oauth::{Error, opaque};
 use std::sync::Arc;
 
-use super::{Failure, operate};
+use super::liveness::{self, Ties};
+use super::{Failure, refresh};
 use crate::app::App;
 use crate::cache::CachedToken;
 
@@ -35,8 +34,7 @@ pub async fn find(
             .map(|verified| verified.token().clone())
     };
     Ok(token.map(|token| {
-        let key = log::token_key(token.id);
-        let token = Arc::new(CachedToken { token, key });
+        let token = Arc::new(CachedToken::new(token));
         app.caches.tokens.insert(digest, Arc::clone(&token));
         token
     }))
@@ -44,52 +42,35 @@ pub async fn find(
 
 /// Dead or alive, on everything that this node knows.
 pub async fn liveness(app: &App, found: &CachedToken, now: Timestamp) -> Result<Liveness, Failure> {
-    operate::fresh(app)?;
-    let first = found.token.liveness(known(app, found).await?, now);
-    if first != Liveness::Behind {
-        return Ok(first);
-    }
-    // The token was decided on newer facts than ours: read the log to its end and look again.
-    Box::pin(app.follower.catch_up(&app.store)).await?;
-    app.caches
-        .clients
-        .invalidate(&found.token.client, app.follower.position());
-    Ok(match found.token.liveness(known(app, found).await?, now) {
-        Liveness::Behind => Liveness::Dead("token_from_the_future"),
-        decided => decided,
-    })
-}
-
-async fn known(app: &App, found: &CachedToken) -> Result<Known, Failure> {
-    let client = app.find_client(&found.token.client).await?;
-    let client_generation = client
-        .filter(|c| c.client.enabled)
-        .map(|c| c.client.generation);
-    let of = |kind, key: &EventKey| app.revoked.ended.contains(kind, key);
-    let ended = of(Kind::Token, &found.key)
-        || found
-            .token
-            .family
-            .is_some_and(|family| of(Kind::Family, &family))
-        || found
-            .token
-            .session
-            .is_some_and(|session| of(Kind::Session, &session));
-    Ok(Known {
-        ended,
-        client_generation,
-        user_generation: None,
-    })
+    let law = |known| found.token.liveness(known, now);
+    liveness::decide(app, Ties::of_token(found), law).await
 }
 
 /// The JSON of RFC 7662 §2.2 for this caller.
 pub async fn introspect(app: &App, caller: Caller<'_>, text: &str) -> Result<Vec<u8>, Failure> {
     let now = app.clock.now();
     let Some(found) = find(app, text, now).await? else {
-        return Ok(IntrospectionResponse::inactive().render());
+        return Box::pin(introspect_refresh(app, caller, text, now)).await;
     };
     let liveness = liveness(app, &found, now).await?;
     Ok(introspection::decide(caller, Some(&found.token), liveness, &app.grants.issuer).render())
+}
+
+/// The same of a refresh token, or of nothing at all.
+async fn introspect_refresh(
+    app: &App,
+    caller: Caller<'_>,
+    text: &str,
+    now: Timestamp,
+) -> Result<Vec<u8>, Failure> {
+    let Some(presented) = refresh::find(app, text).await? else {
+        return Ok(IntrospectionResponse::inactive().render());
+    };
+    let liveness = presented.liveness(app, now).await?;
+    let current = presented.is_current(app, now);
+    let (terms, issuer) = (presented.terms(), &app.grants.issuer);
+    let answer = introspection::decide_refresh(caller, terms, liveness, current, issuer);
+    Ok(answer.render())
 }
 
 /// The signed answer of RFC 9701 around the members.

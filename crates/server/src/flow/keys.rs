@@ -159,6 +159,21 @@ pub async fn ensure(app: &App, algorithm: Algorithm) -> Result<(), Failure> {
     load(app).await
 }
 
+/// Signs claims; where the algorithm has no key yet, one is made.
+pub async fn sign(
+    app: &App,
+    algorithm: Algorithm,
+    typ: &str,
+    claims: &[u8],
+) -> Result<String, Failure> {
+    let now = app.clock.now();
+    match app.signer.sign(Some(algorithm), typ, claims, now).await {
+        Err(SignError::NoKey(_)) => ensure(app, algorithm).await?,
+        signed => return Ok(signed?),
+    }
+    Ok(app.signer.sign(Some(algorithm), typ, claims, now).await?)
+}
+
 /// Does what the schedule asks for now. Several nodes may do it at once: they meet at the slot of
 /// the key to be made, and at the versions of the keys to be changed.
 pub async fn keep(app: &App) -> Result<(), Failure> {

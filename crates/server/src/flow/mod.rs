@@ -6,12 +6,17 @@ pub mod authenticate;
 pub mod clients;
 pub mod code;
 pub mod demo;
+pub mod id_token;
 pub mod introspect;
 pub mod keys;
+pub mod liveness;
 pub mod operate;
+pub mod password;
+pub mod refresh;
 pub mod revoke;
 pub mod token;
 pub mod tokens;
+pub mod userinfo;
 
 use signet_oauth::{Error, ErrorCode};
 

@@ -21,8 +21,8 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Whoever has one IPv6 address has the other 2⁶⁴ of its network too.
-    fn network(&self) -> IpAddr {
+    /// The address, or its network: whoever has one IPv6 address has the other 2⁶⁴ of its network too.
+    pub fn network(&self) -> IpAddr {
         match self.address.to_canonical() {
             IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
             v4 @ IpAddr::V4(_) => v4,
@@ -122,6 +122,12 @@ impl Admission {
     pub(super) fn succeeded(&self, origin: &Origin) {
         let pair = self.key(&Counted::Pair(origin.client, origin.network()));
         self.lock().known.remember(pair);
+    }
+
+    /// Whether the origin knew the secret before.
+    pub(super) fn knows(&self, origin: &Origin) -> bool {
+        let pair = self.key(&Counted::Pair(origin.client, origin.network()));
+        self.lock().known.holds(pair)
     }
 
     fn key(&self, counted: &Counted) -> u64 {

@@ -95,6 +95,11 @@ impl Pool {
         self.admission.succeeded(origin);
     }
 
+    /// Whether a secret from this origin was right before.
+    pub fn knows(&self, origin: &Origin) -> bool {
+        self.admission.knows(origin)
+    }
+
     /// How many jobs wait, for the metrics.
     pub fn waiting(&self) -> usize {
         self.workers.waiting()

@@ -24,7 +24,7 @@ impl Form {
         B: Body<Data = Bytes>,
         B::Error: Into<BoxError>,
     {
-        if !is_type(headers, |kind| kind == "application/x-www-form-urlencoded") {
+        if !is_type(headers, is_form) {
             return Err(Error::request(
                 "send the parameters as application/x-www-form-urlencoded",
                 "content_type",
@@ -36,6 +36,33 @@ impl Form {
 }
 
 impl FromRequest<Arc<App>> for Form {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
+        let (parts, body) = request.into_parts();
+        Self::read(app, &parts.headers, body).await
+    }
+}
+
+/// A form where the body is one; whatever else it is stays unread.
+#[derive(Debug)]
+pub struct AnyForm(pub Option<Bytes>);
+
+impl AnyForm {
+    /// Reads a body of the public door, where it says that it is a form.
+    pub async fn read<B>(app: &App, headers: &HeaderMap, body: B) -> Result<Self, Refusal>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<BoxError>,
+    {
+        if !is_type(headers, is_form) {
+            return Ok(Self(None));
+        }
+        Ok(Self(Some(read(body, app, app.limits.body_bytes).await?)))
+    }
+}
+
+impl FromRequest<Arc<App>> for AnyForm {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
@@ -75,6 +102,10 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
         })?;
         Ok(Self(value))
     }
+}
+
+fn is_form(kind: &str) -> bool {
+    kind == "application/x-www-form-urlencoded"
 }
 
 fn is_type(headers: &HeaderMap, accept: impl Fn(&str) -> bool) -> bool {

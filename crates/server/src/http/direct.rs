@@ -9,10 +9,10 @@ use http::{HeaderMap, Method, Request};
 use hyper::body::Body;
 use std::sync::Arc;
 
-use super::body::Form;
+use super::body::{AnyForm, Form};
 use super::peer::Peer;
 use super::reply::{self, Refusal};
-use super::{clients, introspect, revoke, token, wellknown};
+use super::{clients, introspect, revoke, token, userinfo, wellknown};
 use crate::app::App;
 use crate::flow;
 
@@ -44,6 +44,8 @@ enum Call {
     Token,
     Introspect,
     Revoke,
+    UserInfo,
+    PostUserInfo,
     AdminIntrospect,
 }
 
@@ -54,6 +56,7 @@ impl Call {
                 "/.well-known/jwks.json" => Some(Self::Jwks),
                 "/.well-known/openid-configuration" => Some(Self::OpenId),
                 "/.well-known/oauth-authorization-server" => Some(Self::Metadata),
+                "/userinfo" if side == Side::Public => Some(Self::UserInfo),
                 _ if side == Side::Admin => client_of(path).map(Self::GetClient),
                 _ => None,
             };
@@ -63,6 +66,7 @@ impl Call {
             (Side::Public, "/oauth2/token") => Some(Self::Token),
             (Side::Public, "/oauth2/introspect") => Some(Self::Introspect),
             (Side::Public, "/oauth2/revoke") => Some(Self::Revoke),
+            (Side::Public, "/userinfo") => Some(Self::PostUserInfo),
             (Side::Admin, "/admin/oauth2/introspect" | "/oauth2/introspect") => {
                 Some(Self::AdminIntrospect)
             }
@@ -130,6 +134,11 @@ where
         Call::Revoke => {
             let form = Form::read(app, &headers, body).await?;
             Box::pin(revoke::post(state, peer, headers, form)).await
+        }
+        Call::UserInfo => Ok(userinfo::get(state, headers).await),
+        Call::PostUserInfo => {
+            let form = AnyForm::read(app, &headers, body).await?;
+            Ok(userinfo::post(state, headers, form).await)
         }
         Call::AdminIntrospect => {
             authorize(app, &headers).await?;

@@ -15,12 +15,13 @@ pub mod revoke;
 pub mod token;
 pub mod tokens;
 pub mod transport;
+pub mod userinfo;
 pub mod wellknown;
 
 pub use transport::{peer, serve};
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::{get, options, post};
 use std::sync::Arc;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -35,6 +36,7 @@ fn public_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(token::post))
         .routes(routes!(introspect::post))
         .routes(routes!(revoke::post))
+        .routes(routes!(userinfo::get, userinfo::post))
         .merge(common_routes())
 }
 
@@ -107,6 +109,10 @@ pub fn public(app: &Arc<App>, pages: &Arc<Pages>) -> Router {
     let (shown, described) = browser_routes().split_for_parts();
     let document = document.merge_from(described);
     let routes = routes.merge(pages::attach(shown, pages));
+    let preflights = Router::new()
+        .route("/userinfo", options(userinfo::preflight))
+        .route("/oauth2/token", options(token::preflight));
+    let routes = routes.merge(preflights);
     finish(routes.merge(openapi::route(&document)), app)
 }
 

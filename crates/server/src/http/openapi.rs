@@ -42,6 +42,7 @@ impl utoipa::Modify for Schemes {
         let scheme = |kind| SecurityScheme::Http(HttpBuilder::new().scheme(kind).build());
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("client", scheme(HttpAuthScheme::Basic));
+        components.add_security_scheme("user", scheme(HttpAuthScheme::Bearer));
         components.add_security_scheme("admin", scheme(HttpAuthScheme::Bearer));
     }
 }

@@ -47,6 +47,63 @@ pub fn document(body: bytes::Bytes, kept: &HeaderValue) -> Response {
     response
 }
 
+/// An answer that scripts of any origin may read. Only for endpoints that take no cookies: what a
+/// script must bring along to be answered, it could use anywhere.
+pub fn open_to_scripts(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    let anybody = HeaderValue::from_static("*");
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, anybody);
+    let exposed = HeaderValue::from_static("WWW-Authenticate");
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+    response
+}
+
+/// What a browser asks before a script of another origin may send a token along.
+pub fn preflight(methods: &'static str) -> Response {
+    let mut response = open_to_scripts(nothing());
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, methods),
+        (
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            "Authorization, Content-Type",
+        ),
+        (header::ACCESS_CONTROL_MAX_AGE, "3600"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// The refusal of an endpoint that takes a bearer token (RFC 6750 §3).
+pub fn bearer_refusal(refusal: Refusal) -> Response {
+    let challenge = match &refusal.0 {
+        Failure::Denied(error) => challenge(error),
+        Failure::Fault(_) => None,
+    };
+    let mut response = refusal.into_response();
+    let headers = response.headers_mut();
+    headers.remove(header::WWW_AUTHENTICATE);
+    if let Some(challenge) = challenge {
+        let challenge = HeaderValue::from_static(challenge);
+        headers.insert(header::WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
+
+/// Who sent no token at all is told no error code (RFC 6750 §3.1).
+fn challenge(error: &Error) -> Option<&'static str> {
+    match (error.code, error.reason) {
+        (ErrorCode::InvalidToken, "bearer_absent") => Some(r#"Bearer realm="signet""#),
+        (ErrorCode::InvalidToken, _) => Some(r#"Bearer realm="signet", error="invalid_token""#),
+        (ErrorCode::InvalidRequest, _) => Some(r#"Bearer realm="signet", error="invalid_request""#),
+        (ErrorCode::InsufficientScope, _) => {
+            Some(r#"Bearer realm="signet", error="insufficient_scope", scope="openid""#)
+        }
+        _ => None,
+    }
+}
+
 /// `204 No Content`.
 pub fn nothing() -> Response {
     let mut response = Response::new(Body::empty());

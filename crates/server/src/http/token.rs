@@ -1,9 +1,10 @@
 //! `POST /oauth2/token` (RFC 6749 §3.2).
 
 use axum::extract::State;
-use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, StatusCode, header};
 use signet_oauth::params::Params;
+use std::net::IpAddr;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
@@ -17,8 +18,20 @@ use crate::flow;
 #[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "a schema: the form is read by `Params`")]
 pub struct TokenRequest {
-    /// `client_credentials`
+    /// `client_credentials`, `authorization_code`, `refresh_token` or `password`
     grant_type: String,
+    /// The code (`authorization_code`).
+    code: Option<String>,
+    /// Where the code was sent, where the authorization request said so (`authorization_code`).
+    redirect_uri: Option<String>,
+    /// What the code's challenge was made of (RFC 7636).
+    code_verifier: Option<String>,
+    /// The refresh token (`refresh_token`).
+    refresh_token: Option<String>,
+    /// The user's name (`password`).
+    username: Option<String>,
+    /// The user's password (`password`).
+    password: Option<String>,
     /// Scopes, separated by spaces; without it, what the client is registered for.
     scope: Option<String>,
     /// The resource that the token is for (RFC 8707). May be repeated.
@@ -47,6 +60,10 @@ pub struct TokenAnswer {
     expires_in: u64,
     /// What was granted, where it is anything.
     scope: Option<String>,
+    /// By which the client gets the next one.
+    refresh_token: Option<String>,
+    /// Who logged in, where the scope has `openid`.
+    id_token: Option<String>,
 }
 
 /// Issue a token.
@@ -62,8 +79,27 @@ pub async fn post(
     headers: HeaderMap,
     Form(body): Form,
 ) -> Result<Response, Refusal> {
-    let form = Params::parse(&body)?;
-    let authorization = reply::authorization(&headers)?;
-    let answer = flow::token::exchange(&app, authorization, &form, address).await?;
+    let answered = respond(&app, address, &headers, &body).await;
+    // Applications that run in a browser redeem their codes from there.
+    if headers.contains_key(header::ORIGIN) {
+        return Ok(reply::open_to_scripts(answered.into_response()));
+    }
+    answered
+}
+
+/// What browsers ask first.
+pub async fn preflight() -> Response {
+    reply::preflight("POST")
+}
+
+async fn respond(
+    app: &App,
+    address: IpAddr,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Response, Refusal> {
+    let form = Params::parse(body)?;
+    let authorization = reply::authorization(headers)?;
+    let answer = flow::token::exchange(app, authorization, &form, address).await?;
     Ok(reply::json(StatusCode::OK, answer))
 }

@@ -47,11 +47,13 @@ pub enum Purpose {
     PageToken,
     /// Ids of tokens that are told again while they live.
     LiveToken,
+    /// Names of users and addresses under which failed logins are counted.
+    LoginFailure,
 }
 
 impl Purpose {
     /// All of them, in the order of their declaration.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::SigningKey,
         Self::ClientSecret,
         Self::VerifiedSecret,
@@ -60,6 +62,7 @@ impl Purpose {
         Self::RefreshToken,
         Self::PageToken,
         Self::LiveToken,
+        Self::LoginFailure,
     ];
 
     /// Part of the derivation of its subkeys: a change strands everything sealed before.
@@ -73,6 +76,7 @@ impl Purpose {
             Self::RefreshToken => b"refresh token",
             Self::PageToken => b"page token",
             Self::LiveToken => b"live token",
+            Self::LoginFailure => b"login failure",
         }
     }
 }

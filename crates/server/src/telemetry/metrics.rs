@@ -12,10 +12,11 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// The endpoints that are told apart; everything else is `other`.
-const ENDPOINTS: [(&str, &str); 14] = [
+const ENDPOINTS: [(&str, &str); 15] = [
     ("public", "/oauth2/token"),
     ("public", "/oauth2/introspect"),
     ("public", "/oauth2/revoke"),
+    ("public", "/userinfo"),
     ("public", "/.well-known/"),
     ("public", "/health/"),
     ("admin", "/admin/oauth2/introspect"),
@@ -81,6 +82,7 @@ pub struct Metrics {
     requests: Family<RequestLabels, Counter>,
     durations: Family<PathLabels, Histogram>,
     tokens: Family<TokenLabels, Counter>,
+    security: Family<NameLabels, Counter>,
     gauges: Family<NameLabels, Gauge<f64, AtomicU64>>,
     tls: Family<NameLabels, Counter>,
     /// Handlers that panicked.
@@ -106,6 +108,12 @@ impl Metrics {
         registry.register("http_request_seconds", "Time to answer", durations.clone());
         let tokens = Family::default();
         registry.register("tokens_issued", "Access tokens issued", tokens.clone());
+        let security = Family::default();
+        registry.register(
+            "security_events",
+            "What may be an attack or its end, by name",
+            security.clone(),
+        );
         let gauges = Family::default();
         registry.register(
             "state",
@@ -126,6 +134,7 @@ impl Metrics {
             requests,
             durations,
             tokens,
+            security,
             gauges,
             tls,
             panics,
@@ -183,6 +192,11 @@ impl Metrics {
     /// Counts something about TLS.
     pub fn tls(&self, name: &'static str) {
         self.tls.get_or_create(&NameLabels { name }).inc();
+    }
+
+    /// Counts what may be an attack, or its end: a replayed code, a wrong password.
+    pub fn security_event(&self, name: &'static str) {
+        self.security.get_or_create(&NameLabels { name }).inc();
     }
 
     /// Sets what is measured only when somebody asks.

@@ -45,4 +45,6 @@ mod token;
 #[cfg(test)]
 mod tokens;
 #[cfg(test)]
+mod userinfo;
+#[cfg(test)]
 mod wellknown;

@@ -2,8 +2,11 @@
 
 mod assertions;
 mod authentication;
+mod codes;
 mod key_urls;
+mod passwords;
 mod policies;
+mod refresh;
 mod requests;
 mod reuse;
 mod secrets;

@@ -5,6 +5,7 @@ pub(crate) mod browser;
 pub(crate) mod certificates;
 pub(crate) mod http;
 pub(crate) mod jwt;
+pub(crate) mod people;
 mod proxy;
 
 use http::{Answer, Call};
