@@ -3,16 +3,16 @@
 //! the moment is over, so that a guesser gains a few guesses per node and no more.
 
 use quick_cache::sync::Cache;
-use std::time::Duration;
+use signet_oauth::time::Timestamp;
 
 use crate::clock::Clock;
 
-/// How long a count is believed.
-const MOMENT: Duration = Duration::from_secs(2);
+/// Seconds for which a count is believed.
+const MOMENT: u64 = 2;
 
 /// Counts of failed logins.
 pub struct FailureCounts {
-    counts: Cache<[u8; 16], (u64, Duration)>,
+    counts: Cache<[u8; 16], (u64, Timestamp)>,
     clock: Clock,
 }
 
@@ -34,11 +34,12 @@ impl FailureCounts {
     /// The count, where it was read or noted a moment ago.
     pub fn get(&self, key: [u8; 16]) -> Option<u64> {
         let (count, at) = self.counts.get(&key)?;
-        (self.clock.uptime().saturating_sub(at) < MOMENT).then_some(count)
+        let now = self.clock.now();
+        (at <= now && now < at.plus(MOMENT)).then_some(count)
     }
 
     /// Remembers a count that was just read or noted.
     pub fn remember(&self, key: [u8; 16], count: u64) {
-        self.counts.insert(key, (count, self.clock.uptime()));
+        self.counts.insert(key, (count, self.clock.now()));
     }
 }

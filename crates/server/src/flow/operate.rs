@@ -45,6 +45,7 @@ pub fn metrics(app: &App) -> Result<String, Failure> {
     let store = app.store.statistics();
     let values = [
         ("client_cache_entries", app.caches.clients.len() as f64),
+        ("user_cache_entries", app.caches.users.len() as f64),
         ("token_cache_entries", app.caches.tokens.len() as f64),
         ("verified_secrets", app.verified.len() as f64),
         ("ended_entries", app.revoked.ended.len() as f64),

@@ -125,8 +125,8 @@ async fn listed(app: &App, row: ListedToken) -> Result<Option<Listed>, Failure> 
     };
     let (token, form) = row.into_token(id);
     let found = CachedToken {
-        token,
         key: handle.key,
+        ..CachedToken::new(token)
     };
     let liveness = introspect::liveness(app, &found, now).await?;
     Ok(Some(Listed {

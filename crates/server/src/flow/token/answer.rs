@@ -24,11 +24,29 @@ pub(super) struct Answer {
     id_token: Option<String>,
 }
 
-/// What was presented, where the answer carries it on.
+/// What a new family begins with. Drawn once for a request: where an answer must be made again,
+/// because its token's place was taken, the family may have been written already.
 #[derive(Clone, Copy)]
-pub(super) enum Presented<'a> {
-    /// Nothing that has a successor.
-    Nothing,
+pub(super) struct Seed {
+    id: [u8; 16],
+    secret: [u8; 32],
+}
+
+impl Seed {
+    /// Random.
+    pub(super) fn draw(app: &App) -> Self {
+        Self {
+            id: app.rng.array(),
+            secret: app.rng.array(),
+        }
+    }
+}
+
+/// What an answer carries on.
+#[derive(Clone, Copy)]
+pub(super) enum Origin<'a> {
+    /// Nothing yet; where it opens a family, that begins with this.
+    New(&'a Seed),
     /// A token of this family.
     Family(&'a Family),
     /// This signed refresh token.
@@ -52,29 +70,29 @@ impl Answer {
         app: &App,
         client: &CachedClient,
         mut issue: Issue,
-        presented: Presented<'_>,
+        origin: Origin<'_>,
         now: Timestamp,
     ) -> Result<Self, Failure> {
-        if matches!(issue.refresh, Refresh::Open(_) | Refresh::Sign(_)) && issue.family.is_none() {
-            issue.family = Some(app.rng.array());
+        let opens = matches!(issue.refresh, Refresh::Open(_) | Refresh::Sign(_));
+        if let (true, None, Origin::New(seed)) = (opens, issue.family, origin) {
+            issue.family = Some(seed.id);
         }
         let minted = mint::draw(app, client, &issue, now).await?;
         let id = issue.family.unwrap_or_default();
         let mut family = None;
-        let refresh_token = match (&issue.refresh, presented) {
-            (Refresh::None, _) => None,
-            (Refresh::Open(terms), _) => {
-                let opened = Family::open(id, app.rng.array(), terms.clone());
+        let refresh_token = match (&issue.refresh, origin) {
+            (Refresh::Open(terms), Origin::New(seed)) => {
+                let opened = Family::open(id, seed.secret, terms.clone());
                 let token = refresh::render(app, &opened, opened.generation);
                 family = Some(opened);
                 Some(token)
             }
             (Refresh::Sign(terms), _) => Some(refresh::sign(app, id, terms)),
-            (Refresh::Successor(generation), Presented::Family(family)) => {
+            (Refresh::Successor(generation), Origin::Family(family)) => {
                 Some(refresh::render(app, family, *generation))
             }
-            (Refresh::Keep, Presented::Signed(text)) => Some(Secret::new(text)),
-            (Refresh::Successor(_) | Refresh::Keep, _) => None,
+            (Refresh::Keep, Origin::Signed(text)) => Some(Secret::new(text)),
+            (Refresh::None | Refresh::Open(_) | Refresh::Successor(_) | Refresh::Keep, _) => None,
         };
         let id_token = match &issue.id_token {
             None => None,

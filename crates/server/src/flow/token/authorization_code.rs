@@ -7,7 +7,7 @@ use signet_oauth::grant::authorization_code::{self, Ask, Verdict};
 use signet_oauth::grant::{Context, Issue};
 use signet_oauth::token::{Liveness, hex};
 
-use super::answer::{Answer, Presented};
+use super::answer::{Answer, Origin, Seed};
 use super::{ATTEMPTS, mint};
 use crate::app::App;
 use crate::cache::CachedClient;
@@ -53,11 +53,11 @@ async fn redeem(
     issue: Issue,
     context: &Context<'_>,
 ) -> Result<Answer, Failure> {
-    let attempt = app.rng.array();
+    let (attempt, seed) = (app.rng.array(), Seed::draw(app));
     for _ in 0..ATTEMPTS {
         // Signed before anything is written: a signer that fails does not cost the code.
-        let nothing = Presented::Nothing;
-        let answer = Answer::make(app, client, issue.clone(), nothing, context.now).await?;
+        let origin = Origin::New(&seed);
+        let answer = Answer::make(app, client, issue.clone(), origin, context.now).await?;
         let opening = Opening {
             session_client: code.session.map(|session| SessionClient {
                 session,

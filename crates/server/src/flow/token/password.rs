@@ -5,7 +5,7 @@ use signet_oauth::grant::Context;
 use signet_oauth::grant::password::{self, Ask};
 use std::net::IpAddr;
 
-use super::answer::{Answer, Presented};
+use super::answer::{Answer, Origin, Seed};
 use super::{ATTEMPTS, mint};
 use crate::app::App;
 use crate::cache::CachedClient;
@@ -24,9 +24,10 @@ pub(super) async fn grant(
     let name = ask.username.as_ref();
     let user = flow::password::check_named(app, name, &ask.password, address).await?;
     let issue = password::decide(&client.client, ask, &user, context)?;
+    let seed = Seed::draw(app);
     for _ in 0..ATTEMPTS {
-        let nothing = Presented::Nothing;
-        let answer = Answer::make(app, client, issue.clone(), nothing, context.now).await?;
+        let origin = Origin::New(&seed);
+        let answer = Answer::make(app, client, issue.clone(), origin, context.now).await?;
         let opening = answer.opening();
         if opening.family.is_none() && opening.token.is_none() {
             return Ok(answer);

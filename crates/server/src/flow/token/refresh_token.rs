@@ -8,7 +8,7 @@ use signet_oauth::grant::{Context, Issue};
 use signet_oauth::log::EventKey;
 use signet_oauth::token::hex;
 
-use super::answer::{self, Answer};
+use super::answer::{Answer, Origin};
 use super::{ATTEMPTS, mint};
 use crate::app::App;
 use crate::cache::CachedClient;
@@ -42,7 +42,8 @@ pub(super) async fn grant(
                 let token = (id, &**terms);
                 let issue =
                     refresh_token::decide_signed(&client.client, ask, token, liveness, context)?;
-                return signed(app, client, issue, ask.token, context).await;
+                let origin = Origin::Signed(ask.token);
+                return written(app, client, issue, origin, context).await;
             }
         };
         let held = Held {
@@ -55,7 +56,11 @@ pub(super) async fn grant(
                 Tried::Done(answer) => return Ok(*answer),
                 Tried::Lost(family) => presented = Presented::Rotating { family, generation },
             },
-            Verdict::Again(issue) => return again(app, client, family, *issue, context).await,
+            // The answer was lost, and is given again with another access token.
+            Verdict::Again(issue) => {
+                let origin = Origin::Family(family);
+                return written(app, client, *issue, origin, context).await;
+            }
             Verdict::Refuse(refusal) => return Err(refusal.into()),
             Verdict::End(refusal) => return Err(end(app, family, refusal).await),
         }
@@ -73,8 +78,8 @@ async fn rotate(
     let attempt = app.rng.array();
     for _ in 0..ATTEMPTS {
         // Signed before it rotates: a signer that fails does not cost the token.
-        let presented = answer::Presented::Family(family);
-        let answer = Answer::make(app, client, issue.clone(), presented, context.now).await?;
+        let origin = Origin::Family(family);
+        let answer = Answer::make(app, client, issue.clone(), origin, context.now).await?;
         let rotation = Rotation {
             id: family.id,
             from: family.generation,
@@ -92,39 +97,16 @@ async fn rotate(
     Err(mint::no_free_id())
 }
 
-/// The answer was lost, and is given again: the same successor, with another access token.
-async fn again(
-    app: &App,
-    client: &CachedClient,
-    family: &Family,
-    issue: Issue,
-    context: &Context<'_>,
-) -> Result<Answer, Failure> {
-    let presented = answer::Presented::Family(family);
-    written(app, client, issue, presented, context).await
-}
-
-async fn signed(
-    app: &App,
-    client: &CachedClient,
-    issue: Issue,
-    text: &str,
-    context: &Context<'_>,
-) -> Result<Answer, Failure> {
-    let presented = answer::Presented::Signed(text);
-    written(app, client, issue, presented, context).await
-}
-
 /// An answer of which nothing but the access token is written, where it is persisted.
 async fn written(
     app: &App,
     client: &CachedClient,
     issue: Issue,
-    presented: answer::Presented<'_>,
+    origin: Origin<'_>,
     context: &Context<'_>,
 ) -> Result<Answer, Failure> {
     for _ in 0..ATTEMPTS {
-        let answer = Answer::make(app, client, issue.clone(), presented, context.now).await?;
+        let answer = Answer::make(app, client, issue.clone(), origin, context.now).await?;
         let Some(row) = answer.row() else {
             return Ok(answer);
         };
