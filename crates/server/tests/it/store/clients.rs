@@ -22,6 +22,24 @@ pub(super) async fn create(store: &Store, client: Client) -> Client {
     }
 }
 
+fn login() -> ClientLogin {
+    ClientLogin {
+        post_logout_redirect_uris: vec!["https://client.example/out".to_owned()],
+        backchannel_logout_uri: Some("https://client.example/back".to_owned()),
+        backchannel_logout_session_required: true,
+        id_token_alg: Some(Algorithm::Es256),
+        require_pushed_requests: true,
+        require_signed_request_object: true,
+        default_max_age: Some(3600),
+        require_auth_time: true,
+        skip_consent: true,
+        require_pkce: Some(true),
+        allow_plain_pkce: true,
+        refresh_token_lifetime: Some(86_400),
+        refresh_token_policy: RefreshPolicy::Stateless,
+    }
+}
+
 fn full(id: &str) -> Client {
     let some = |text: &str| Some(text.to_owned());
     let list = |text: &str| vec![text.to_owned(), format!("{text}2")];
@@ -49,21 +67,7 @@ fn full(id: &str) -> Client {
         access_token_alg: Some(Algorithm::Ps256),
         reuse_live_token: true,
         introspection_alg: Some(Algorithm::EdDsa),
-        login: ClientLogin {
-            post_logout_redirect_uris: list("https://client.example/out"),
-            backchannel_logout_uri: some("https://client.example/back"),
-            backchannel_logout_session_required: true,
-            id_token_alg: Some(Algorithm::Es256),
-            require_pushed_requests: true,
-            require_signed_request_object: true,
-            default_max_age: Some(3600),
-            require_auth_time: true,
-            skip_consent: true,
-            require_pkce: Some(true),
-            allow_plain_pkce: true,
-            refresh_token_lifetime: Some(86_400),
-            refresh_token_policy: RefreshPolicy::Stateless,
-        },
+        login: login(),
         metadata: ClientMetadata {
             name: some("Näme"),
             uri: some("https://client.example"),

@@ -50,7 +50,9 @@ fn insert_token(locator: i64, key: &str) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes
+        .iter()
+        .fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 async fn check(store: &Store) {

@@ -161,7 +161,8 @@ pub(in super::super) async fn rows_about_people_survive(place: Place) {
     let runtime = tokio::runtime::Handle::current();
     let run = move || {
         let mut runner = TestRunner::new(config);
-        runner.run(&drawn(), |drawn| runtime.block_on(check(&store, &drawn)))
+        let tried = runner.run(&drawn(), |drawn| runtime.block_on(check(&store, &drawn)));
+        tried.map_err(|why| why.to_string())
     };
     tokio::task::spawn_blocking(run).await.unwrap().unwrap();
 }
