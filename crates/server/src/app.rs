@@ -115,6 +115,12 @@ pub struct Policy {
     pub assertion_audiences: Vec<String>,
     /// What holds for clients that do not say.
     pub client_defaults: TokenPolicy,
+    /// How people log in.
+    pub logins: Logins,
+    /// The languages of the pages.
+    pub ui_locales: Vec<String>,
+    /// Whether there is demo data, and the page that belongs to it.
+    pub demo: bool,
     /// How chosen secrets are hashed.
     pub secret_hash: HashSpec,
     /// How many wrong passwords are too many.
@@ -144,6 +150,19 @@ pub struct Lockout {
     pub per_user: u64,
     /// Failures for any users from one address.
     pub per_address: u64,
+}
+
+/// How people log in; times in seconds.
+#[derive(Clone, Debug)]
+pub struct Logins {
+    /// How long a session lives.
+    pub session_lifetime: u64,
+    /// How long the pages of a login may be open.
+    pub page_lifetime: u64,
+    /// The login page, where it is not ours.
+    pub login_url: Option<String>,
+    /// The consent page, where it is not ours.
+    pub consent_url: Option<String>,
 }
 
 /// The schedule of the signing keys, in seconds.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::app::{App, KeyPolicy, Limits, Locators, Lockout, Policy};
+use crate::app::{App, KeyPolicy, Limits, Locators, Lockout, Logins, Policy};
 use crate::cache::client_keys::ClientKeys;
 use crate::cache::verified::VerifiedSecrets;
 use crate::cache::{Bounds, Caches, ClientCache, FailureCounts, UserCache};
@@ -69,13 +69,20 @@ fn fault(what: &'static str) -> impl FnOnce(Failure) -> BuildError {
 }
 
 /// Builds everything; the server is ready to serve when this returns.
-pub async fn build(config: &Config, clock: Clock, rng: Rng) -> Result<App, BuildError> {
+/// `languages` are those of the pages.
+pub async fn build(
+    config: &Config,
+    languages: Vec<String>,
+    clock: Clock,
+    rng: Rng,
+) -> Result<App, BuildError> {
     let dir = &config.data_dir;
     fs::create_dir_all(dir).map_err(failed(format_args!("cannot make {}", dir.display())))?;
     let sealing = cluster_key(config, &rng)?;
     let store = open_store(config)?;
     check_cluster_key(&store, &sealing, config).await?;
-    let app = assemble(config, sealing, store, (clock, rng)).await?;
+    let mut app = assemble(config, sealing, store, (clock, rng)).await?;
+    app.policy.ui_locales = languages;
     keys::keep(&app)
         .await
         .map_err(fault("cannot prepare the signing keys"))?;
@@ -85,7 +92,7 @@ pub async fn build(config: &Config, clock: Clock, rng: Rng) -> Result<App, Build
     if config.demo {
         demo::create(&app)
             .await
-            .map_err(fault("cannot create the demo client"))?;
+            .map_err(fault("cannot create the demo data"))?;
     }
     Ok(app)
 }
@@ -286,14 +293,15 @@ fn limits(config: &Config) -> Limits {
 fn policy(config: &Config, bootstrap: Digest) -> Policy {
     Policy {
         bootstrap,
-        assertion_audiences: ["", "/oauth2/token", "/oauth2/introspect", "/oauth2/revoke"]
-            .map(|path| format!("{}{path}", config.issuer))
-            .into(),
+        assertion_audiences: assertion_audiences(&config.issuer),
         client_defaults: TokenPolicy {
             form: config.tokens.access_token.form(),
             persistence: config.tokens.persistence.persistence(),
             lifetime: None,
         },
+        logins: logins(&config.login),
+        ui_locales: Vec::new(),
+        demo: config.demo,
         secret_hash: config.secrets.hash.0,
         lockout: Lockout {
             window: config.lockout.window,
@@ -311,6 +319,22 @@ fn policy(config: &Config, bootstrap: Digest) -> Policy {
         refuse_when_stale: config.cluster.on_stale == config::OnStale::Refuse,
         shared_store: config.store.backend() == Backend::Postgres,
         metrics: config.metrics.enabled,
+    }
+}
+
+/// What `aud` of a client's assertion may be: the issuer, or the endpoint that it is shown to.
+fn assertion_audiences(issuer: &str) -> Vec<String> {
+    let endpoints = ["token", "introspect", "revoke", "par"].map(|end| format!("/oauth2/{end}"));
+    let paths = std::iter::once(String::new()).chain(endpoints);
+    paths.map(|path| format!("{issuer}{path}")).collect()
+}
+
+fn logins(login: &config::Login) -> Logins {
+    Logins {
+        session_lifetime: login.session_lifetime,
+        page_lifetime: login.page_lifetime,
+        login_url: login.login_url.clone(),
+        consent_url: login.consent_url.clone(),
     }
 }
 

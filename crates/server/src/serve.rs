@@ -103,7 +103,9 @@ pub fn start_with(config: &Config, clock: Clock, rng: Rng) -> Result<Running, St
     let edge = Edge::of(config, clock.now())?;
     let runtime = runtime().map_err(StartError::System)?;
     let pages = Pages::new(&config.ui, &config.issuer).map_err(StartError::Pages)?;
-    let app = Arc::new(runtime.block_on(build::build(config, clock, rng))?);
+    let languages = pages.languages().map(str::to_owned).collect();
+    let built = runtime.block_on(build::build(config, languages, clock, rng))?;
+    let app = Arc::new(built);
     let (stop, stopped) = watch::channel(false);
     let address = |listener: &TcpListener| listener.local_addr().map_err(StartError::System);
     let (public_at, admin_at) = (address(&public)?, address(&admin)?);
@@ -405,7 +407,11 @@ fn greeting(config: &Config, running: &Running) -> String {
         let try_it = format!(
             "\nGet a token:\nTOKEN=$({get} | sed 's/.*\"access_token\":\"\\([^\"]*\\)\".*/\\1/'); \
              echo \"$TOKEN\"\n\nAsk about it:\ncurl -s -u {id}:{secret} -d \"token=$TOKEN\" \
-             {issuer}/oauth2/introspect; echo\n\nCtrl-C stops it.\n"
+             {issuer}/oauth2/introspect; echo\n\nLog in, as {} with the password {}: open\n{}\n\nCtrl-C \
+             stops it.\n",
+            demo::USER,
+            demo::PASSWORD,
+            demo::login_url(issuer),
         );
         text.push_str(&try_it);
     }

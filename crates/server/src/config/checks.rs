@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use signet_oauth::secret::Secret;
 
-use super::options::{Cluster, Hashing, Keys, Options, SignerSettings, Tokens};
+use super::options::{Cluster, Hashing, Keys, Login, Options, SignerSettings, Tokens};
 use super::setting::{AccessToken, Backend, Kept, StoreLocation};
 use super::source::{Draft, Outside};
 use super::{Config, RemoteSigner, edge, ui};
@@ -62,6 +62,7 @@ pub(super) fn settle(options: Options, draft: &mut Draft, outside: &Outside<'_>)
         secrets: options.secrets,
         hashing: options.hashing,
         lockout: options.lockout,
+        login: options.login,
         limits: options.limits,
         storage: options.storage,
         caches: options.caches,
@@ -80,6 +81,7 @@ fn check_together(options: &Options, public_listen: SocketAddr, draft: &mut Draf
     check_keys(&options.keys, draft);
     check_hashing(&options.hashing, draft);
     ui::check(&options.ui, options.dev, draft);
+    check_login(&options.login, draft);
     if options.demo == Some(true) && !options.dev {
         draft.refuse(
             "demo",
@@ -146,6 +148,22 @@ fn check_hashing(hashing: &Hashing, draft: &mut Draft) {
                 option,
                 format!("at most `hashing.queue`, {}", hashing.queue),
             );
+        }
+    }
+}
+
+fn check_login(login: &Login, draft: &mut Draft) {
+    let pages = [
+        ("login.login_url", &login.login_url),
+        ("login.consent_url", &login.consent_url),
+    ];
+    for (option, url) in pages {
+        let fits = |url: &String| {
+            (url.starts_with("https://") || url.starts_with("http://"))
+                && signet_oauth::client::is_resource(url)
+        };
+        if !url.as_ref().is_none_or(fits) {
+            draft.refuse(option, "an absolute http or https URL without a fragment");
         }
     }
 }

@@ -25,7 +25,7 @@ use signet_oauth::secret::Secret;
 
 pub use network::Network;
 pub use options::{
-    Caches, Cluster, Hashing, Keys, Limits, Lockout, Log, Metrics, Outgoing, Proxy, Secrets,
+    Caches, Cluster, Hashing, Keys, Limits, Lockout, Log, Login, Metrics, Outgoing, Proxy, Secrets,
     SignerSettings, Storage, Tls, Tokens, Ui,
 };
 pub use setting::{
@@ -76,6 +76,8 @@ pub struct Config {
     pub hashing: Hashing,
     /// Wrong passwords.
     pub lockout: Lockout,
+    /// How people log in.
+    pub login: Login,
     /// What a peer may take.
     pub limits: Limits,
     /// How the store is used.
@@ -207,6 +209,7 @@ impl Config {
             secrets: self.secrets.clone(),
             hashing: self.hashing.clone(),
             lockout: self.lockout.clone(),
+            login: self.login.clone(),
             limits: self.limits.clone(),
             storage: self.storage.clone(),
             caches: self.caches.clone(),

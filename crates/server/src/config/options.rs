@@ -162,6 +162,7 @@ options! {
         + secrets: Secrets;
         + hashing: Hashing;
         + lockout: Lockout;
+        + login: Login;
         + limits: Limits;
         + storage: Storage;
         + caches: Caches;
@@ -297,6 +298,21 @@ options! {
         /// Wrong passwords for any users from one address; from then on it is refused for users
         /// who never logged in from there. Behind a proxy that hides addresses, give more.
         per_address: u64 = 100, 1..=1_000_000;
+    }
+
+    /// How people log in. Times are in seconds.
+    "login" pub struct Login {
+        /// A session ends after this time, whether or not it is used. Tokens have lives of their
+        /// own.
+        session_lifetime: u64 = 43_200, 60..=31_536_000;
+        /// The time for which the pages of a login may be open; after it, the login begins again.
+        page_lifetime: u64 = 600, 30..=3_600;
+        /// A login page of your own instead of `/ui/login`: the browser is sent there with
+        /// `login_challenge`, which `GET` and `PUT /admin/oauth2/auth/requests/login` answer for.
+        login_url: Option<String> = None;
+        /// The same for `/ui/consent`: `consent_challenge`, and
+        /// `/admin/oauth2/auth/requests/consent`.
+        consent_url: Option<String> = None;
     }
 
     /// What a peer may take of the server. Times are in seconds.

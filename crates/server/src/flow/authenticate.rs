@@ -211,6 +211,19 @@ async fn by_assertion(
     }
 }
 
+/// The client's public key for a signature with this header.
+pub async fn public_key(
+    app: &App,
+    client: &CachedClient,
+    kid: Option<&str>,
+    algorithm: Algorithm,
+) -> Option<Arc<VerificationKey>> {
+    match &client.client.jwks_uri {
+        Some(uri) => app.client_keys.find(uri, kid, algorithm).await,
+        None => client.keys()?.find(kid, algorithm).cloned(),
+    }
+}
+
 /// The key that the assertion must be signed with. The algorithm comes from the registration and
 /// from the key; the header only picks among what they allow.
 async fn assertion_key(
@@ -221,12 +234,8 @@ async fn assertion_key(
 ) -> Result<Arc<VerificationKey>, Failure> {
     let unknown = || Error::client("assertion_key_unknown");
     if algorithm != Algorithm::Hs256 {
-        if let Some(uri) = &client.client.jwks_uri {
-            let key = app.client_keys.find(uri, kid, algorithm).await;
-            return key.ok_or_else(|| unknown().into());
-        }
-        let keys = client.keys().ok_or_else(unknown)?;
-        return Ok(keys.find(kid, algorithm).cloned().ok_or_else(unknown)?);
+        let key = public_key(app, client, kid, algorithm).await;
+        return key.ok_or_else(|| unknown().into());
     }
     let ClientSecret::Sealed(sealed) = &client.client.secret else {
         return Err(unknown().into());

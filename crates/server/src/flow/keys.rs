@@ -2,7 +2,7 @@
 //! schedule or an administrator says.
 
 use bytes::Bytes;
-use signet_oauth::discovery::{self, Offer};
+use signet_oauth::discovery::{self, LoginOffer, Offer};
 use signet_oauth::ids::KeyId;
 use signet_oauth::jose::{Algorithm, Jwk, JwkSet};
 use signet_oauth::time::Timestamp;
@@ -210,7 +210,13 @@ pub async fn load(app: &App) -> Result<(), Failure> {
     let offer = Offer {
         issuer: &app.grants.issuer,
         signing_algs: app.signer.ring().algorithms(now),
-        login: None,
+        login: Some(LoginOffer {
+            ui_locales: app.policy.ui_locales.iter().map(String::as_str).collect(),
+            userinfo: true,
+            pushed_requests: true,
+            logout: false,
+            backchannel_logout: false,
+        }),
     };
     app.metadata
         .store(Arc::new(discovery::render(&offer).into()));

@@ -3,6 +3,7 @@
 
 pub mod admin;
 pub mod authenticate;
+pub mod authorize;
 pub mod clients;
 pub mod code;
 pub mod demo;

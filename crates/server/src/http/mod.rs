@@ -8,6 +8,7 @@ pub mod clients;
 pub mod direct;
 pub mod introspect;
 pub mod keys;
+pub mod login;
 pub mod openapi;
 pub mod pages;
 pub mod reply;
@@ -21,7 +22,7 @@ pub mod wellknown;
 pub use transport::{peer, serve};
 
 use axum::Router;
-use axum::routing::{get, options, post};
+use axum::routing::{get, options, post, put};
 use std::sync::Arc;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -37,6 +38,7 @@ fn public_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(introspect::post))
         .routes(routes!(revoke::post))
         .routes(routes!(userinfo::get, userinfo::post))
+        .routes(routes!(login::par::post))
         .merge(common_routes())
 }
 
@@ -54,6 +56,18 @@ fn common_routes() -> OpenApiRouter<Arc<App>> {
 /// What browsers are shown. Its handlers have the pages: `Extension<Arc<Pages>>`.
 fn browser_routes() -> OpenApiRouter<Arc<App>> {
     pages::routes()
+        .routes(routes!(login::authorize::get, login::authorize::post))
+        .routes(routes!(login::authorize::error))
+        .routes(routes!(login::form::get, login::form::post))
+        .routes(routes!(login::consent::get, login::consent::post))
+}
+
+/// The path that users of Hydra know, and the page of the demo client; not in the description.
+fn browser_aliases() -> Router<Arc<App>> {
+    let authorize = get(login::authorize::get).post(login::authorize::post);
+    Router::new()
+        .route("/oauth2/auth", authorize)
+        .route("/ui/demo", get(login::demo::get))
 }
 
 /// What only an administrator is answered.
@@ -79,6 +93,43 @@ fn admin_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(keys::retire))
         .routes(routes!(keys::withdraw))
         .routes(routes!(admin::metrics))
+        .merge(challenge_routes())
+}
+
+/// What login and consent pages that are not ours ask.
+fn challenge_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(login::challenges::login))
+        .routes(routes!(login::challenges::accept_login))
+        .routes(routes!(login::challenges::reject_login))
+        .routes(routes!(login::challenges::consent))
+        .routes(routes!(login::challenges::accept_consent))
+        .routes(routes!(login::challenges::reject_consent))
+}
+
+/// The same under the paths that users of Hydra know, not in the description.
+fn challenge_aliases() -> Router<Arc<App>> {
+    use login::challenges as at;
+    let requests = Router::new()
+        .route("/login", get(at::login))
+        .route("/login/accept", put(at::accept_login))
+        .route("/login/reject", put(at::reject_login))
+        .route("/consent", get(at::consent))
+        .route("/consent/accept", put(at::accept_consent))
+        .route("/consent/reject", put(at::reject_consent))
+        .route("/login/{challenge}", get(at::login_by_path))
+        .route("/consent/{challenge}", get(at::consent_by_path))
+        .route("/login/{challenge}/accept", put(at::accept_login_by_path))
+        .route(
+            "/consent/{challenge}/accept",
+            put(at::accept_consent_by_path),
+        )
+        .route("/login/{challenge}/reject", put(at::reject_login_by_path))
+        .route(
+            "/consent/{challenge}/reject",
+            put(at::reject_consent_by_path),
+        );
+    Router::new().nest("/oauth2/auth/requests", requests)
 }
 
 /// The paths that users of Hydra know: same handlers, not in the description.
@@ -106,13 +157,14 @@ fn admin_aliases() -> Router<Arc<App>> {
 /// The router of the public listener.
 pub fn public(app: &Arc<App>, pages: &Arc<Pages>) -> Router {
     let (routes, document) = public_routes().split_for_parts();
-    let (shown, described) = browser_routes().split_for_parts();
-    let document = document.merge_from(described);
-    let routes = routes.merge(pages::attach(shown, pages));
     let preflights = Router::new()
         .route("/userinfo", options(userinfo::preflight))
         .route("/oauth2/token", options(token::preflight));
     let routes = routes.merge(preflights);
+    let (shown, described) = browser_routes().split_for_parts();
+    let document = document.merge_from(described);
+    let shown = shown.merge(browser_aliases());
+    let routes = routes.merge(pages::attach(shown, pages));
     finish(routes.merge(openapi::route(&document)), app)
 }
 
@@ -123,7 +175,10 @@ pub fn admin(app: &Arc<App>) -> Router {
     let (open, common) = common_routes().split_for_parts();
     let guard = axum::middleware::from_fn_with_state(Arc::clone(app), admin::authorize);
     let document = document.merge_from(common);
-    let guarded = guarded.merge(admin_aliases()).route_layer(guard);
+    let guarded = guarded
+        .merge(admin_aliases())
+        .merge(challenge_aliases())
+        .route_layer(guard);
     finish(guarded.merge(open).merge(openapi::route(&document)), app)
 }
 

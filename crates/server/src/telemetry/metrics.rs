@@ -12,11 +12,14 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// The endpoints that are told apart; everything else is `other`.
-const ENDPOINTS: [(&str, &str); 15] = [
+const ENDPOINTS: [(&str, &str); 18] = [
     ("public", "/oauth2/token"),
     ("public", "/oauth2/introspect"),
     ("public", "/oauth2/revoke"),
     ("public", "/userinfo"),
+    ("public", "/oauth2/auth"),
+    ("public", "/oauth2/par"),
+    ("public", "/ui/"),
     ("public", "/.well-known/"),
     ("public", "/health/"),
     ("admin", "/admin/oauth2/introspect"),

@@ -27,6 +27,8 @@ mod keys;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
+mod login;
+#[cfg(test)]
 mod outage;
 #[cfg(test)]
 mod persistence;

@@ -36,16 +36,16 @@ async fn both_metadata_documents_name_endpoints_that_answer() {
                 .unwrap()
                 .strip_prefix(ISSUER)
                 .expect("under the issuer");
-            let (method, other) = if name == "jwks_uri" {
-                ("GET", "POST")
-            } else {
-                ("POST", "GET")
+            let (method, other) = match name.as_str() {
+                "jwks_uri" => ("GET", "POST"),
+                "authorization_endpoint" | "userinfo_endpoint" => ("GET", "PUT"),
+                _ => ("POST", "GET"),
             };
             assert_ne!(server.public(method, at).await.status, 404, "{name}");
             let refused = server.public(other, at).await;
             assert_eq!(refused.status, 405, "{name}: {}", refused.text());
         }
-        assert_eq!(endpoints, 4, "{document}");
+        assert_eq!(endpoints, 7, "{document}");
     }
 }
 
@@ -87,15 +87,46 @@ async fn the_metadata_offers_what_the_server_does() {
         server.public("GET", METADATA[1]).await.json(),
         "one truth"
     );
-    assert_eq!(
-        document["grant_types_supported"],
-        json!(["client_credentials"])
-    );
-    assert_eq!(
-        document["response_types_supported"],
-        json!([]),
-        "nobody logs in yet"
-    );
+    for (name, path) in [
+        ("authorization_endpoint", "/oauth2/authorize"),
+        ("pushed_authorization_request_endpoint", "/oauth2/par"),
+        ("userinfo_endpoint", "/userinfo"),
+    ] {
+        assert_eq!(document[name], format!("{ISSUER}{path}"), "{name}");
+    }
+    for (name, offered) in [
+        (
+            "grant_types_supported",
+            &[
+                "client_credentials",
+                "authorization_code",
+                "refresh_token",
+                "password",
+                "implicit",
+            ][..],
+        ),
+        (
+            "response_types_supported",
+            &[
+                "code",
+                "token",
+                "id_token",
+                "id_token token",
+                "code id_token",
+                "code token",
+                "code id_token token",
+            ],
+        ),
+        (
+            "response_modes_supported",
+            &["query", "fragment", "form_post"],
+        ),
+        ("code_challenge_methods_supported", &["S256"]),
+        ("ui_locales_supported", &["en", "de", "fr", "es"]),
+    ] {
+        let offered: BTreeSet<String> = offered.iter().map(|one| (*one).to_owned()).collect();
+        assert_eq!(texts(&document[name]), offered, "{name}");
+    }
     let all = [
         "client_secret_basic",
         "client_secret_post",

@@ -14,7 +14,7 @@ use super::assets::Assets;
 use super::catalogue::Catalogue;
 
 /// Our templates.
-const TEMPLATES: [(&str, &str); 9] = [
+const TEMPLATES: [(&str, &str); 10] = [
     ("base.html", include_str!("../../../templates/base.html")),
     ("parts.html", include_str!("../../../templates/parts.html")),
     ("login.html", include_str!("../../../templates/login.html")),
@@ -35,6 +35,7 @@ const TEMPLATES: [(&str, &str); 9] = [
         "account.html",
         include_str!("../../../templates/account.html"),
     ),
+    ("demo.html", include_str!("../../../templates/demo.html")),
     (
         "form_post.html",
         include_str!("../../../templates/form_post.html"),

@@ -1,6 +1,7 @@
 //! A server in this process, on free ports, on a store of its own; and a client that speaks to it
 //! over real sockets.
 
+pub(crate) mod agent;
 pub(crate) mod browser;
 pub(crate) mod certificates;
 pub(crate) mod http;

@@ -2,10 +2,12 @@
 //! their names here. Nothing in them is HTML, and no link in them runs a script.
 
 mod account;
+mod demo;
 mod leaving;
 mod login;
 
 pub use account::{AccountNotice, AccountView, ApplicationView, SessionView};
+pub use demo::DemoView;
 pub use leaving::{ErrorKind, ErrorView, FieldView, FormPostView, LogoutView, SignedOutView};
 pub use login::{ConsentView, LoginNotice, LoginView, ScopeView};
 
