@@ -84,7 +84,7 @@ pub async fn create(app: &App, draft: Draft) -> Result<Registered, Failure> {
     }
 }
 
-/// Which versions of a client a request is meant for (`If-Match`, RFC 9110 §13.1.1).
+/// Which versions of a client or a user a request is meant for (`If-Match`, RFC 9110 §13.1.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// Whichever there is.
@@ -94,10 +94,11 @@ pub enum Expected {
 }
 
 impl Expected {
-    fn check(&self, present: &Client) -> Result<(), Error> {
+    /// Whether this version is one of them.
+    pub(super) fn admits(&self, version: u64) -> bool {
         match self {
-            Self::Versions(versions) if !versions.contains(&present.version) => Err(stale()),
-            _ => Ok(()),
+            Self::Any => true,
+            Self::Versions(versions) => versions.contains(&version),
         }
     }
 }
@@ -152,7 +153,9 @@ pub async fn update(
 async fn stored(app: &App, id: &ClientId, expected: &Expected) -> Result<Client, Failure> {
     let found = app.store.find_client(id).await?.value;
     let present = found.ok_or_else(|| not_found("client"))?;
-    expected.check(&present)?;
+    if !expected.admits(present.version) {
+        return Err(stale().into());
+    }
     Ok(present)
 }
 

@@ -18,6 +18,7 @@ pub mod revoke;
 pub mod token;
 pub mod tokens;
 pub mod userinfo;
+pub mod users;
 
 use signet_oauth::{Error, ErrorCode};
 

@@ -108,6 +108,28 @@ fn is_form(kind: &str) -> bool {
     kind == "application/x-www-form-urlencoded"
 }
 
+/// A body of lines, each of them a JSON object (NDJSON), not parsed yet.
+#[derive(Debug)]
+pub struct Lines(pub Bytes);
+
+impl FromRequest<Arc<App>> for Lines {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
+        let is_lines = |kind: &str| matches!(kind, "application/x-ndjson" | "application/ndjson");
+        if !is_type(request.headers(), is_lines) {
+            return Err(Error::new(
+                ErrorCode::UnsupportedMediaType,
+                "send one JSON object per line as application/x-ndjson",
+                "content_type",
+            )
+            .into());
+        }
+        let limit = app.limits.admin_body_bytes;
+        Ok(Self(read(request.into_body(), app, limit).await?))
+    }
+}
+
 fn is_type(headers: &HeaderMap, accept: impl Fn(&str) -> bool) -> bool {
     let kind = headers
         .get(header::CONTENT_TYPE)

@@ -59,11 +59,12 @@ fn client_id(text: &str) -> Result<ClientId, Failure> {
 
 fn answer(status: StatusCode, registered: &Registered) -> Response {
     let body = ClientResponse::of(&registered.client, registered.secret.as_ref());
-    tagged(reply::value(status, &body), &registered.client)
+    tagged(reply::value(status, &body), registered.client.version)
 }
 
-fn tagged(mut response: Response, client: &Client) -> Response {
-    if let Ok(tag) = HeaderValue::from_str(&format!("\"{}\"", client.version)) {
+/// An answer with the `ETag` of what it tells.
+pub(super) fn tagged(mut response: Response, version: u64) -> Response {
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
         response.headers_mut().insert(header::ETAG, tag);
     }
     response
@@ -71,7 +72,7 @@ fn tagged(mut response: Response, client: &Client) -> Response {
 
 /// What `If-Match` admits. Tags that no client was ever answered with, weak ones among them, admit
 /// no version: comparison is strong (RFC 9110 §13.1.1).
-fn if_match(headers: &HeaderMap) -> Expected {
+pub(super) fn if_match(headers: &HeaderMap) -> Expected {
     let lists = headers.get_all(header::IF_MATCH).iter();
     let tags: Vec<&[u8]> = lists
         .flat_map(|list| list.as_bytes().split(|byte| *byte == b','))
@@ -221,7 +222,7 @@ pub async fn get(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<
         |client: &Client| serde_json::to_vec(&ClientResponse::of(client, None)).unwrap_or_default();
     Ok(tagged(
         reply::json(StatusCode::OK, found.rendered(render)),
-        &found.client,
+        found.client.version,
     ))
 }
 
@@ -318,7 +319,7 @@ fn described(app: &App, present: &Client, request: ClientRequest) -> Result<Draf
 }
 
 /// RFC 7396 §2.
-fn merge(target: &mut Value, patch: &Value) {
+pub(super) fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();
         return;

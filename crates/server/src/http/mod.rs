@@ -17,6 +17,7 @@ pub mod token;
 pub mod tokens;
 pub mod transport;
 pub mod userinfo;
+pub mod users;
 pub mod wellknown;
 
 pub use transport::{peer, serve};
@@ -94,6 +95,7 @@ fn admin_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(keys::withdraw))
         .routes(routes!(admin::metrics))
         .merge(challenge_routes())
+        .merge(users::routes())
 }
 
 /// What login and consent pages that are not ours ask.

@@ -27,7 +27,7 @@ struct Public;
 #[openapi(
     info(
         title = "Signet administration",
-        description = "Clients, keys and tokens. Every path but health, version and the public \
+        description = "Clients, users, keys and tokens. Every path but health, version and the public \
                        documents wants the admin token.",
         license(name = "Apache-2.0", identifier = "Apache-2.0")
     ),

@@ -42,7 +42,10 @@ async fn guarded(server: &Server) -> Vec<(String, String)> {
     for (path, item) in document["paths"].as_object().unwrap() {
         for method in ["get", "post", "put", "patch", "delete"] {
             if item.get(method).is_some() && !OPEN.contains(&path.as_str()) {
-                let path = path.replace("{id}", "x").replace("{kid}", "x");
+                let named = ["{id}", "{kid}", "{sid}", "{client_id}"];
+                let path = named
+                    .iter()
+                    .fold(path.clone(), |path, name| path.replace(name, "x"));
                 operations.push((method.to_uppercase(), path));
             }
         }

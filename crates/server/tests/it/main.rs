@@ -49,4 +49,6 @@ mod tokens;
 #[cfg(test)]
 mod userinfo;
 #[cfg(test)]
+mod users;
+#[cfg(test)]
 mod wellknown;
