@@ -21,7 +21,7 @@ pub async fn issue(
     app: &App,
     client: &Client,
     wish: &IdTokenWish,
-    with: Companions<'_>,
+    beside: Companions<'_>,
 ) -> Result<String, Failure> {
     let user = if wish.claims.is_empty() {
         None
@@ -35,8 +35,8 @@ pub async fn issue(
         lifetime: app.grants.id_token_lifetime,
         algorithm,
         user: user.as_deref(),
-        access_token: with.access_token,
-        code: with.code,
+        access_token: beside.access_token,
+        code: beside.code,
     };
     let claims = id_token::render(wish, &writing);
     keys::sign(app, algorithm, id_token::TYPE, &claims).await

@@ -81,11 +81,11 @@ async fn make(app: &App, visit: &Visit, granted: &Granted) -> Result<Made, Failu
     };
     let id_token = match &granted.id_token {
         Some(wish) => {
-            let with = Companions {
+            let beside = Companions {
                 access_token: token.as_deref(),
                 code: code.as_deref(),
             };
-            Some(id_token::issue(app, &visit.client.client, wish, with).await?)
+            Some(id_token::issue(app, &visit.client.client, wish, beside).await?)
         }
         None => None,
     };

@@ -97,11 +97,11 @@ impl Answer {
         let id_token = match &issue.id_token {
             None => None,
             Some(wish) => {
-                let with = Companions {
+                let beside = Companions {
                     access_token: Some(&minted.text),
                     code: None,
                 };
-                Some(id_token::issue(app, &client.client, wish, with).await?)
+                Some(id_token::issue(app, &client.client, wish, beside).await?)
             }
         };
         Ok(Self {

@@ -453,6 +453,10 @@ fn a_mistake_in_the_directory_is_found_before_anybody_signs_in() {
         assert!(error.contains(said), "{file}: {error}");
         assert!(!error.contains('\n'), "{error}");
     }
+}
+
+#[test]
+fn a_directory_that_is_gone_or_a_language_that_nobody_wrote_is_found_as_early() {
     let (gone, ui) = directory(&[]);
     gone.close().unwrap();
     assert!(Pages::new(&ui, ISSUER).is_err());
