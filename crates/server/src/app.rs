@@ -119,8 +119,6 @@ pub struct Policy {
     pub logins: Logins,
     /// The languages of the pages.
     pub ui_locales: Vec<String>,
-    /// Whether there is demo data, and the page that belongs to it.
-    pub demo: bool,
     /// How chosen secrets are hashed.
     pub secret_hash: HashSpec,
     /// How many wrong passwords are too many.
@@ -163,6 +161,8 @@ pub struct Logins {
     pub login_url: Option<String>,
     /// The consent page, where it is not ours.
     pub consent_url: Option<String>,
+    /// Whether there is demo data, and the page that belongs to it.
+    pub demo: bool,
 }
 
 /// The schedule of the signing keys, in seconds.

@@ -299,9 +299,8 @@ fn policy(config: &Config, bootstrap: Digest) -> Policy {
             persistence: config.tokens.persistence.persistence(),
             lifetime: None,
         },
-        logins: logins(&config.login),
+        logins: logins(config),
         ui_locales: Vec::new(),
-        demo: config.demo,
         secret_hash: config.secrets.hash.0,
         lockout: Lockout {
             window: config.lockout.window,
@@ -329,8 +328,10 @@ fn assertion_audiences(issuer: &str) -> Vec<String> {
     paths.map(|path| format!("{issuer}{path}")).collect()
 }
 
-fn logins(login: &config::Login) -> Logins {
+fn logins(config: &Config) -> Logins {
+    let login = &config.login;
     Logins {
+        demo: config.demo,
         session_lifetime: login.session_lifetime,
         page_lifetime: login.page_lifetime,
         login_url: login.login_url.clone(),

@@ -12,6 +12,7 @@ use signet_oauth::user::{User, UserId};
 use signet_oauth::{Error, ErrorCode};
 use std::sync::Arc;
 
+use super::consent::Memory;
 use super::session;
 use super::state::{State, Step, Who};
 use super::{Browser, FORGET, Returned, Stop, Turn, Visit};
@@ -353,10 +354,12 @@ pub(super) async fn consented(
                 ..visit
             };
             let granted = Scope::parse(&outcome.scope.unwrap_or_default())?;
-            let remembered = outcome
-                .remember
-                .map(|seconds| (seconds > 0).then_some(seconds));
-            consent::allow(app, visit, granted, remembered).await
+            let memory = match outcome.remember {
+                None => Memory::Once,
+                Some(0) => Memory::ForEver,
+                Some(seconds) => Memory::For(seconds),
+            };
+            consent::allow(app, visit, granted, memory).await
         }
     }
 }

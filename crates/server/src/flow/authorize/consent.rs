@@ -97,22 +97,39 @@ async fn answered(app: &App, answer: &Answer<'_>, browser: &Browser<'_>) -> Resu
     if !answer.allows || granted.is_empty() && !asked.is_empty() {
         return Err(visit.refuse(app, &denied()));
     }
-    let remembered = answer.remember.then_some(None);
-    allow(app, visit, granted, remembered).await
+    let memory = if answer.remember {
+        Memory::ForEver
+    } else {
+        Memory::Once
+    };
+    allow(app, visit, granted, memory).await
 }
 
-/// Goes on with what was allowed. `remembered`: whether to remember it, and for how many seconds.
+/// For how long a consent is remembered.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Memory {
+    /// Not beyond this login.
+    Once,
+    /// For so many seconds.
+    For(u64),
+    /// Until it is withdrawn.
+    ForEver,
+}
+
+/// Goes on with what was allowed.
 pub(super) async fn allow(
     app: &App,
     visit: Visit,
     granted: Scope,
-    remembered: Option<Option<u64>>,
+    memory: Memory,
 ) -> Result<Turn, Stop> {
-    let consent = match (&visit.there, remembered) {
-        (Some(there), Some(lifetime)) => {
-            Some(remember(app, &visit, there, (&granted, lifetime)).await?)
-        }
-        _ => None,
+    let lifetime = match memory {
+        Memory::For(seconds) => Some(seconds),
+        Memory::Once | Memory::ForEver => None,
+    };
+    let consent = match (&visit.there, memory) {
+        (None, _) | (_, Memory::Once) => None,
+        (Some(there), _) => Some(remember(app, &visit, there, (&granted, lifetime)).await?),
     };
     let allowed = Allowed {
         scope: granted,

@@ -222,8 +222,8 @@ impl Visit {
             now: self.now,
         };
         match next_step(&self.request, &self.client.client, &facts) {
-            Next::Login { reason } => self.to_login(app, reason),
-            Next::Consent { .. } => self.to_consent(app),
+            Next::Login { reason } => self.login(app, reason),
+            Next::Consent { .. } => self.ask(app),
             Next::Issue => issue::answer(app, self, allowed).await,
             Next::Refuse(error) => Err(self.refuse(app, &error)),
             // Sessions were judged on the newest facts when they were opened.
@@ -231,17 +231,17 @@ impl Visit {
         }
     }
 
-    fn to_login(self, app: &App, reason: LoginReason) -> Result<Turn, Stop> {
-        let (notice, username) = match (reason, &self.there) {
-            (LoginReason::Prompt | LoginReason::MaxAge | LoginReason::Acr, Some(there)) => {
-                (Notice::Again, there.user.username.as_str().to_owned())
-            }
-            _ => {
-                let hint = self.request.login_hint.clone();
-                (Notice::None, hint.unwrap_or_default())
-            }
-        };
-        self.show_login(app, notice, username)
+    fn login(self, app: &App, reason: LoginReason) -> Result<Turn, Stop> {
+        let again = matches!(
+            reason,
+            LoginReason::Prompt | LoginReason::MaxAge | LoginReason::Acr
+        );
+        let known = self.there.as_ref().filter(|_| again);
+        if let Some(name) = known.map(|there| there.user.username.as_str().to_owned()) {
+            return self.show_login(app, Notice::Again, name);
+        }
+        let hint = self.request.login_hint.clone().unwrap_or_default();
+        self.show_login(app, Notice::None, hint)
     }
 
     fn show_login(self, app: &App, notice: Notice, username: String) -> Result<Turn, Stop> {
@@ -253,7 +253,7 @@ impl Visit {
         }))
     }
 
-    fn to_consent(self, app: &App) -> Result<Turn, Stop> {
+    fn ask(self, app: &App) -> Result<Turn, Stop> {
         let who = match &self.there {
             Some(there) if self.is_fresh => Who::Fresh(there.session.clone()),
             Some(there) => Who::Known(there.session.id),

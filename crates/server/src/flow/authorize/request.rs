@@ -25,7 +25,7 @@ const VERIFIED: [&str; 1] = ["id_token_hint"];
 pub(super) async fn resolve(app: &App, params: &Params<'_>) -> Result<Asked, Stop> {
     let client = find(app, params).await?;
     let told = |failure| match failure {
-        Failure::Denied(error) => tell(app, &client, params, error),
+        Failure::Denied(error) => tell(app, &client, params, &error),
         fault @ Failure::Fault(_) => fault.into(),
     };
     match request_object::find(params) {
@@ -57,13 +57,11 @@ async fn find(app: &App, params: &Params<'_>) -> Result<Arc<CachedClient>, Stop>
 
 /// A request whose object or reference is not acceptable: the client is told where what stands
 /// beside it says where the client is, else the user.
-fn tell(app: &App, client: &Arc<CachedClient>, params: &Params<'_>, error: Error) -> Stop {
+fn tell(app: &App, client: &Arc<CachedClient>, params: &Params<'_>, error: &Error) -> Stop {
     match parse(params, &client.client, &app.grants, Origin::default()) {
-        Err(AuthorizeError::Redirect { target, .. }) => {
-            refused(app, client, (&target, &[]), &error)
-        }
+        Err(AuthorizeError::Redirect { target, .. }) => refused(app, client, (&target, &[]), error),
         Err(AuthorizeError::Page(page)) => page.into(),
-        Ok(request) => refused(app, client, (&request.target, &request.ui_locales), &error),
+        Ok(request) => refused(app, client, (&request.target, &request.ui_locales), error),
     }
 }
 

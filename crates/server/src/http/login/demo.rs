@@ -21,7 +21,7 @@ pub async fn get(
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Response {
-    if !app.policy.demo {
+    if !app.policy.logins.demo {
         return reply::no_such_path().await.into_response();
     }
     let window = Window::new(&app, &pages, &headers);
