@@ -34,6 +34,8 @@ pub(super) enum Body<'a> {
     Json(&'a Value),
     /// A form, encoded already.
     Form(String),
+    /// JSON objects, one a line.
+    Lines(String),
 }
 
 /// The admin interface of a server.
@@ -203,6 +205,7 @@ pub(super) fn request(
         Body::None => (None, Bytes::new()),
         Body::Json(value) => (Some("application/json"), Bytes::from(value.to_string())),
         Body::Form(text) => (Some("application/x-www-form-urlencoded"), Bytes::from(text)),
+        Body::Lines(text) => (Some("application/x-ndjson"), Bytes::from(text)),
     };
     let request = Request::builder().method(method).uri(path);
     let request = match kind {

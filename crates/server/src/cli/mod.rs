@@ -1,5 +1,5 @@
-//! The command line: `signet serve` is handed on, everything else is done here. Clients, keys and
-//! tokens are changed through the admin interface of a running server, never in its store: the
+//! The command line: `signet serve` is handed on, everything else is done here. Clients, users,
+//! keys and tokens are changed through the admin interface of a running server, never in its store: the
 //! file is locked, and its caches would not know.
 
 mod admin;
@@ -13,6 +13,7 @@ mod manual;
 mod settings;
 mod table;
 mod token;
+mod user;
 mod wire;
 
 use std::ffi::OsString;
@@ -83,6 +84,10 @@ fn carry_out(command: Command, env: Lookup<'_>, console: &mut Console<'_>) -> Re
             }
             let session = open(&group.server, env, console)?;
             wait(client::run(*group, session))
+        }
+        Command::User(group) => {
+            let session = open(&group.server, env, console)?;
+            wait(user::run(*group, session))
         }
         Command::Keys(group) => {
             let session = open(&group.server, env, console)?;

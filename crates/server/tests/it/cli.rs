@@ -4,6 +4,7 @@ mod clients;
 mod failures;
 mod import;
 mod service;
+mod users;
 mod without_server;
 
 use serde_json::Value;

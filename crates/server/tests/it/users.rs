@@ -1,5 +1,7 @@
 //! `/admin/users`: people are created, read, searched, changed, imported and deleted.
 
+mod endings;
+
 use serde_json::{Value, json};
 
 use crate::support::http::{Answer, escape};
@@ -134,8 +136,7 @@ async fn what_is_not_a_user_is_refused() {
             "{bad}"
         );
     }
-    let list = server.admin("GET", USERS).await.json();
-    assert_eq!(list["users"], json!([]));
+    assert!(names(&server, "username=x", "username").await.is_empty());
     for query in [
         "limit=0",
         "limit=1001",
@@ -204,7 +205,7 @@ async fn people_are_found_by_the_beginning_of_what_is_known(on: On) {
         let body = json!({"username": name, "name": full, "email": email});
         created(&server, &body).await;
     }
-    person(&server, "d").await;
+    person(&server, "xd").await;
     for (query, expected) in [
         ("name=z&limit=1", &["b", "a"][..]),
         ("name=%C3%84rmel", &["c"]),
@@ -212,9 +213,9 @@ async fn people_are_found_by_the_beginning_of_what_is_known(on: On) {
         ("name=%25", &[]),
         ("email=z", &["b", "a"]),
         ("email=ZACK%40", &["b"]),
-        ("email=&limit=2", &["c", "b", "a"]),
-        ("username=D", &["d"]),
-        ("username=dd", &[]),
+        ("email=z&limit=1", &["b", "a"]),
+        ("username=XD", &["xd"]),
+        ("username=xdd", &[]),
     ] {
         assert_eq!(names(&server, query, "username").await, expected, "{query}");
     }
@@ -326,7 +327,12 @@ async fn many_are_imported_and_those_who_are_there_stay(on: On) {
         (&again["created"], &again["skipped"]),
         (&json!(0), &json!(1501))
     );
-    assert_eq!(names(&server, "limit=1000", "username").await.len(), 1501);
+    assert_eq!(
+        names(&server, "username=user-&limit=1000", "username")
+            .await
+            .len(),
+        1500
+    );
     assert_eq!(server.admin("GET", &path(id(&jane))).await.json(), jane);
     let wrong = server.admin("POST", "/admin/users/import").json(&json!({}));
     assert_eq!(wrong.await.status, 415);

@@ -9,6 +9,7 @@ mod fields;
 mod service;
 #[cfg(test)]
 mod tests;
+mod user;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -23,11 +24,12 @@ pub(super) use service::{
     AdminArgs, GetTokenArgs, KeyArgs, KeysCommand, KeysGroup, PresentedArgs, RevokeArgs,
     TokenCommand, TokensArgs,
 };
+pub(super) use user::{CreateUserArgs, ImportUsersArgs, UserCommand, UserGroup, UserPageArgs};
 
 /// An OAuth 2.0 and OpenID Connect authorization server
 ///
-/// `signet serve --dev` starts one to try out. The commands `client`, `keys` and `token` talk to
-/// a server that is running.
+/// `signet serve --dev` starts one to try out. The commands `client`, `user`, `keys` and
+/// `token` talk to a server that is running.
 #[derive(Debug, Parser)]
 #[command(
     name = "signet",
@@ -51,6 +53,8 @@ pub(super) enum Command {
     Migrate(MigrateArgs),
     /// Create, read, change, delete and import clients
     Client(Box<ClientGroup>),
+    /// Create, find, change, lock and import users; end their sessions
+    User(Box<UserGroup>),
     /// List, create, rotate and retire signing keys
     Keys(KeysGroup),
     /// Get, introspect and revoke tokens

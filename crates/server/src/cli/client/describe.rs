@@ -142,7 +142,10 @@ fn add_secret(
     Ok(())
 }
 
-fn object(path: &Path, console: &mut Console<'_>) -> Result<Map<String, Value>, CliError> {
+pub(in crate::cli) fn object(
+    path: &Path,
+    console: &mut Console<'_>,
+) -> Result<Map<String, Value>, CliError> {
     let text = if path == Path::new("-") {
         console.read_all()?
     } else {

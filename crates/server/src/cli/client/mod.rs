@@ -4,6 +4,8 @@ mod describe;
 mod list;
 mod show;
 
+pub(super) use self::describe::object;
+
 use http::Method;
 use serde_json::{Value, json};
 

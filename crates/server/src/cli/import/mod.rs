@@ -1,4 +1,4 @@
-//! `signet client import`: clients of a file are created, several at a time. What fails is told
+//! `signet client import`, and `signet user import` below: clients of a file are created, several at a time. What fails is told
 //! with its place in the file; what was made is made, and the import can be taken up again.
 
 mod hydra;
@@ -6,6 +6,7 @@ mod keycloak;
 mod prepare;
 mod read;
 mod report;
+pub(super) mod users;
 
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
@@ -45,8 +46,8 @@ pub(super) fn rehearse(
     in_json: bool,
     console: &mut Console<'_>,
 ) -> Result<(), CliError> {
-    let records = Records::open(&args.file, console)?;
-    let mut report = Report::new(console, records.count);
+    let records = Records::open(&args.file, "clients", console)?;
+    let mut report = Report::new(console, records.count, "client_id");
     for record in records {
         let record = record.map_err(|fault| CliError::file(&args.file, fault))?;
         if let Some((_, body)) = prepared(args, record, &mut report) {
@@ -78,9 +79,9 @@ fn prepared(
 
 /// Carries out an import.
 pub(super) async fn run(session: &mut Session<'_, '_>, args: &ImportArgs) -> Result<(), CliError> {
-    let records = Records::open(&args.file, session.console)?;
+    let records = Records::open(&args.file, "clients", session.console)?;
     let secrets = args.secrets.as_deref().map(open_secrets).transpose()?;
-    let report = Report::new(session.console, records.count);
+    let report = Report::new(session.console, records.count, "client_id");
     let import = Import {
         args,
         records: RefCell::new(records),

@@ -1,12 +1,12 @@
-//! The clients of a file, one by one: a JSON array, an object with the array `clients` (or an
-//! array of such), or one JSON object a line. It does not look into the clients.
+//! The clients or users of a file, one by one: a JSON array, an object with the array `clients` or
+//! `users` (or an array of such), or one JSON object a line. It does not look into them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::cli::console::Console;
@@ -37,7 +37,7 @@ pub(super) struct Record {
     pub(super) text: String,
 }
 
-/// The clients of a file.
+/// The clients or users of a file.
 pub(super) struct Records {
     /// How many there are, where that is known.
     pub(super) count: Option<u64>,
@@ -45,20 +45,28 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Opens a file, or reads the standard input.
-    pub(super) fn open(path: &Path, console: &mut Console<'_>) -> Result<Self, CliError> {
+    /// Opens a file, or reads the standard input; `member` is the array of them in a document.
+    pub(super) fn open(
+        path: &Path,
+        member: &str,
+        console: &mut Console<'_>,
+    ) -> Result<Self, CliError> {
         let bad = |fault: io::Error| CliError::file(path, fault);
         if path == Path::new("-") {
             // The console is borrowed for longer than the file may be read: take it all.
             let text = console.read_all()?;
-            return Self::read(io::Cursor::new(text), None).map_err(bad);
+            return Self::read(io::Cursor::new(text), None, member).map_err(bad);
         }
         let open = || File::open(path).map(BufReader::new);
         let lines = count_lines(open().map_err(bad)?).map_err(bad)?;
-        Self::read(open().map_err(bad)?, Some(lines)).map_err(bad)
+        Self::read(open().map_err(bad)?, Some(lines), member).map_err(bad)
     }
 
-    fn read(mut input: impl BufRead + 'static, lines: Option<u64>) -> io::Result<Self> {
+    fn read(
+        mut input: impl BufRead + 'static,
+        lines: Option<u64>,
+        member: &str,
+    ) -> io::Result<Self> {
         let (mut first, mut number) = (String::new(), 0);
         while first.trim().is_empty() {
             first.clear();
@@ -68,7 +76,7 @@ impl Records {
             }
         }
         let start = first.trim_start_matches('\u{feff}');
-        if is_line(start)? {
+        if is_line(start, member)? {
             let first = Record {
                 place: Place::Line(number),
                 text: start.to_owned(),
@@ -92,7 +100,7 @@ impl Records {
         }
         let mut text = start.to_owned();
         input.read_to_string(&mut text)?;
-        let entries = entries(&text)?;
+        let entries = entries(&text, member)?;
         let count = u64::try_from(entries.len()).ok();
         let records = entries.into_iter().zip(1..).map(|(entry, number)| {
             Ok(Record {
@@ -115,27 +123,29 @@ impl Iterator for Records {
     }
 }
 
-/// What of a realm is of interest.
-#[derive(Deserialize)]
-struct Realm {
-    clients: Option<Vec<Box<RawValue>>>,
+/// The array of a document, where it has one.
+fn listed(text: &str, member: &str) -> serde_json::Result<Option<Vec<Box<RawValue>>>> {
+    let members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text)?;
+    let found = members.get(member);
+    // Where it is something else, the object is no document.
+    Ok(found.and_then(|array| serde_json::from_str(array.get()).ok()))
 }
 
 /// Whether the first line is a client of its own, and not the beginning of a document.
-fn is_line(first: &str) -> io::Result<bool> {
+fn is_line(first: &str, member: &str) -> io::Result<bool> {
     match first.trim_start().as_bytes().first() {
         Some(b'[') => Ok(false),
-        Some(b'{') => match serde_json::from_str::<Realm>(first) {
-            Ok(realm) => Ok(realm.clients.is_none()),
+        Some(b'{') => match listed(first, member) {
+            Ok(document) => Ok(document.is_none()),
             Err(fault) => Ok(!fault.is_eof()),
         },
         _ => Err(invalid(
-            "it holds no JSON: give an array of clients, or one object a line",
+            "it holds no JSON: give an array, or one object a line",
         )),
     }
 }
 
-fn entries(text: &str) -> io::Result<Vec<Box<RawValue>>> {
+fn entries(text: &str, member: &str) -> io::Result<Vec<Box<RawValue>>> {
     let top: Vec<Box<RawValue>> = if text.trim_start().starts_with('[') {
         serde_json::from_str(text)?
     } else {
@@ -143,10 +153,8 @@ fn entries(text: &str) -> io::Result<Vec<Box<RawValue>>> {
     };
     let mut entries = Vec::with_capacity(top.len());
     for value in top {
-        match serde_json::from_str::<Realm>(value.get()) {
-            Ok(Realm {
-                clients: Some(clients),
-            }) => entries.extend(clients),
+        match listed(value.get(), member) {
+            Ok(Some(listed)) => entries.extend(listed),
             _ => entries.push(value),
         }
     }
@@ -172,7 +180,7 @@ mod tests {
     use super::*;
 
     fn read(text: &'static str) -> Vec<(Place, String)> {
-        let records = Records::read(text.as_bytes(), None).unwrap();
+        let records = Records::read(text.as_bytes(), None, "clients").unwrap();
         let compact = |text: &str| text.split_whitespace().collect::<String>();
         records
             .map(|r| r.unwrap())
@@ -222,7 +230,10 @@ mod tests {
             "[{\"id\":1}",
             "{\"clients\": [1,\n",
         ] {
-            assert!(Records::read(text.as_bytes(), None).is_err(), "{text:?}");
+            assert!(
+                Records::read(text.as_bytes(), None, "clients").is_err(),
+                "{text:?}"
+            );
         }
     }
 

@@ -8,7 +8,7 @@ use crate::cli::console::Console;
 use crate::cli::error::CliError;
 use crate::cli::table::text;
 
-/// Something to know about one client of the file.
+/// Something to know about one client or user of the file.
 #[derive(Debug)]
 struct Remark {
     place: Place,
@@ -26,8 +26,8 @@ impl Remark {
         format!("{}{id}: {}", self.place, text(&self.what))
     }
 
-    fn json(&self) -> Value {
-        json!({ "at": self.place.to_string(), "client_id": self.id, "what": self.what })
+    fn json(&self, id: &str) -> Value {
+        json!({ "at": self.place.to_string(), id: self.id, "what": self.what })
     }
 }
 
@@ -35,6 +35,8 @@ impl Remark {
 pub(super) struct Report<'a, 'b> {
     console: &'a mut Console<'b>,
     bar: ProgressBar,
+    /// What the id is called.
+    id: &'static str,
     created: u64,
     existed: u64,
     left_out: Vec<Remark>,
@@ -43,7 +45,7 @@ pub(super) struct Report<'a, 'b> {
 }
 
 impl<'a, 'b> Report<'a, 'b> {
-    pub(super) fn new(console: &'a mut Console<'b>, count: Option<u64>) -> Self {
+    pub(super) fn new(console: &'a mut Console<'b>, count: Option<u64>, id: &'static str) -> Self {
         // Without a terminal the bar draws nothing.
         let bar = count.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
         let template = match count {
@@ -57,6 +59,7 @@ impl<'a, 'b> Report<'a, 'b> {
         Self {
             console,
             bar,
+            id,
             created: 0,
             existed: 0,
             left_out,
@@ -66,13 +69,21 @@ impl<'a, 'b> Report<'a, 'b> {
     }
 
     pub(super) fn created(&mut self) {
-        self.created += 1;
-        self.bar.inc(1);
+        self.created_many(1);
+    }
+
+    pub(super) fn created_many(&mut self, count: u64) {
+        self.created += count;
+        self.bar.inc(count);
     }
 
     pub(super) fn existed(&mut self) {
-        self.existed += 1;
-        self.bar.inc(1);
+        self.existed_many(1);
+    }
+
+    pub(super) fn existed_many(&mut self, count: u64) {
+        self.existed += count;
+        self.bar.inc(count);
     }
 
     pub(super) fn left_out(&mut self, place: Place, id: String, why: String) {
@@ -130,7 +141,12 @@ impl<'a, 'b> Report<'a, 'b> {
         if let Some(verb) = beside {
             self.console.hint(self.sentence(verb));
         } else if in_json {
-            let all = |remarks: &[Remark]| remarks.iter().map(Remark::json).collect::<Vec<_>>();
+            let all = |remarks: &[Remark]| {
+                remarks
+                    .iter()
+                    .map(|one| one.json(self.id))
+                    .collect::<Vec<_>>()
+            };
             let summary = json!({
                 "created": self.created, "existed": self.existed,
                 "left_out": all(&self.left_out), "failed": all(&self.failed),

@@ -153,7 +153,7 @@ pub(super) async fn end_session(
     State(app): State<Arc<App>>,
     Path((id, sid)): Path<(String, String)>,
 ) -> Result<Response, Refusal> {
-    let session = parse_sid(&sid).ok_or_else(|| not_found("session"))?;
+    let session = signet_oauth::token::unhex(&sid).ok_or_else(|| not_found("session"))?;
     access::end_session(&app, &user_id(&id)?, session).await?;
     tracing::info!(target: "audit", user = %id, "user session ended");
     Ok(reply::nothing())
@@ -198,11 +198,4 @@ pub(super) async fn withdraw(
     access::withdraw(&app, &user_id(&id)?, &parsed).await?;
     tracing::info!(target: "audit", user = %id, client = %parsed, "consent withdrawn");
     Ok(reply::nothing())
-}
-
-/// The id of a session from its lower-case hexadecimal form.
-fn parse_sid(text: &str) -> Option<[u8; 16]> {
-    let number = u128::from_str_radix(text, 16).ok()?;
-    let id = number.to_be_bytes();
-    (signet_oauth::token::hex(id) == text).then_some(id)
 }
