@@ -78,6 +78,7 @@ async fn algorithms_of_the_metadata_are_those_of_the_published_keys() {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 #[tokio::test]
 async fn the_metadata_offers_what_the_server_does() {
     let server = Server::start();

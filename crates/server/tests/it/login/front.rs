@@ -45,6 +45,7 @@ async fn redeemed(server: &Server, secret: &str, code: &str) -> Value {
     answer.json()
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 #[tokio::test]
 async fn every_response_type_answers_with_exactly_its_parts() {
     let server = Server::start();

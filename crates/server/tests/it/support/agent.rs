@@ -65,9 +65,10 @@ impl Browser {
             .iter()
             .map(|(n, v)| format!("{n}={v}"))
             .collect();
-        let call = match cookies.is_empty() {
-            true => call,
-            false => call.header("cookie", &cookies.join("; ")),
+        let call = if cookies.is_empty() {
+            call
+        } else {
+            call.header("cookie", &cookies.join("; "))
         };
         let answer = call.header("accept-language", "en").await;
         self.answers += 1;
@@ -115,7 +116,7 @@ impl Browser {
 
     async fn follow(&mut self, mut answer: Answer) -> Stop {
         for _ in 0..HOPS {
-            if !matches!(answer.status, 301 | 302 | 303) {
+            if !matches!(answer.status, 301..=303) {
                 let html = String::from_utf8_lossy(&answer.body).into_owned();
                 let path = self.at.clone();
                 return Stop::Page(Page { answer, html, path });
