@@ -61,6 +61,11 @@ fn browser_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(login::authorize::error))
         .routes(routes!(login::form::get, login::form::post))
         .routes(routes!(login::consent::get, login::consent::post))
+        .routes(routes!(login::account::get))
+        .routes(routes!(login::account::logout))
+        .routes(routes!(login::account::end_session))
+        .routes(routes!(login::account::withdraw))
+        .routes(routes!(login::account::password))
 }
 
 /// The path that users of Hydra know, and the page of the demo client; not in the description.

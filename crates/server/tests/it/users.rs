@@ -1,5 +1,6 @@
 //! `/admin/users`: people are created, read, searched, changed, imported and deleted.
 
+mod account;
 mod endings;
 
 use serde_json::{Value, json};

@@ -2,6 +2,7 @@
 //! every write; what a change must end, it ends in the same write.
 
 pub mod access;
+pub mod account;
 pub mod import;
 
 use signet_oauth::secret::Secret;

@@ -2,6 +2,7 @@
 //! stands in for the pages. A door reads what the browser sent, has `flow::authorize` decide, and
 //! writes the page, the redirection and the cookies.
 
+pub mod account;
 pub mod authorize;
 pub mod challenges;
 pub mod consent;

@@ -38,7 +38,7 @@ fn changes() -> [(&'static str, &'static str, Value, bool); 6] {
 }
 
 /// A user who can log in, as it is stored.
-async fn person(server: &Server, name: &str) -> User {
+pub(super) async fn person(server: &Server, name: &str) -> User {
     let fields = json!({"username": name, "password_hash": hashed("pbkdf2-sha256:1")});
     let user = created(server, &fields).await;
     let id = UserId::parse(id(&user)).unwrap();
@@ -47,7 +47,7 @@ async fn person(server: &Server, name: &str) -> User {
 }
 
 /// The user's session, as a login leaves it behind.
-async fn session(server: &Server, user: &User) -> Session {
+pub(super) async fn session(server: &Server, user: &User) -> Session {
     let now = server.clock.now();
     let session = Session {
         id: server.app().rng.array(),
