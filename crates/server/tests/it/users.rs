@@ -75,18 +75,18 @@ async fn every_field_survives_every_write(on: On) {
     let replaced = server.admin("PUT", &path).json(&read.json()).await;
     assert_eq!(replaced.status, 200, "{}", replaced.text());
     assert_has("replaced", &replaced.json(), &full());
-    let patch = json!({"nickname": null, "address": {"region": null, "locality": "Chur"}});
-    let patched = server.admin("PATCH", &path).json(&patch).await;
-    assert_eq!(patched.status, 200, "{}", patched.text());
+    let fields = json!({"nickname": null, "address": {"region": null, "locality": "Chur"}});
+    let changed = server.admin("PATCH", &path).json(&fields).await;
+    assert_eq!(changed.status, 200, "{}", changed.text());
     let mut expected = full();
     expected.as_object_mut().unwrap().remove("nickname");
     let address = expected["address"].as_object_mut().unwrap();
     address.remove("region");
     address.insert("locality".to_owned(), json!("Chur"));
-    assert_has("patched", &patched.json(), &expected);
-    assert_eq!(patched.json()["nickname"], Value::Null);
+    assert_has("patched", &changed.json(), &expected);
+    assert_eq!(changed.json()["nickname"], Value::Null);
     assert_eq!(
-        patched.json()["generation"],
+        changed.json()["generation"],
         told["generation"],
         "nothing ended"
     );
@@ -310,7 +310,8 @@ async fn many_are_imported_and_those_who_are_there_stay(on: On) {
     let mut lines = String::new();
     for number in 0..1500 {
         let user = json!({"username": format!("user-{number}"), "password_hash": hash});
-        lines += &format!("{user}\n");
+        lines += &user.to_string();
+        lines.push('\n');
     }
     lines += "\n{\"username\": \"\"}\nnonsense\r\n{\"username\": \"last\"}";
     let answer = import(&server, &lines).await;
