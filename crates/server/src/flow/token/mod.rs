@@ -38,7 +38,9 @@ pub async fn exchange(
     };
     // The larger futures are boxed, or all of them would be moved about with every request.
     let answer = match Ask::parse(form)? {
-        Ask::ClientCredentials(ask) => client_credentials::grant(app, &client, &ask, now).await?,
+        Ask::ClientCredentials(ask) => {
+            Box::pin(client_credentials::grant(app, &client, &ask, now)).await?
+        }
         Ask::AuthorizationCode(ask) => {
             Box::pin(authorization_code::grant(app, &client, &ask, &context)).await?
         }

@@ -305,11 +305,11 @@ mod postgres {
         launch.start().await.stop().await;
         // One that programs of today do not work with; others run side by side.
         let newer =
-            "UPDATE schema_version SET version = version + 98, works_from = works_from + 98";
+            "UPDATE schema_version SET version = version + 97, works_from = works_from + 97";
         execute(&store, newer).await;
         refuses(&launch, &["schema 99", "newer version of signet"]).await;
         let older =
-            "UPDATE schema_version SET version = version - 98, works_from = works_from - 98";
+            "UPDATE schema_version SET version = version - 97, works_from = works_from - 97";
         execute(&store, older).await;
         launch.start().await.stop().await;
     }
