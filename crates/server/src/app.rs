@@ -16,6 +16,7 @@ use signet_oauth::user::{User, UserId, Username};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
 use crate::cache::client_keys::ClientKeys;
 use crate::cache::verified::VerifiedSecrets;
@@ -51,6 +52,8 @@ pub struct App {
     pub client_keys: ClientKeys,
     /// Calls clients.
     pub fetcher: Fetcher,
+    /// Places for clients that are told of a logout.
+    pub notices: Arc<Semaphore>,
     /// Signs tokens.
     pub signer: Signer,
     /// Verifies them.

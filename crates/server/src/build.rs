@@ -44,6 +44,8 @@ const ENTRY_LIFETIME: Duration = Duration::from_mins(10);
 const MIN_ADMIN_TOKEN: usize = 32;
 /// Bytes of one cached token, for the budget of the cache.
 const TOKEN_BYTES: usize = 400;
+/// Clients at a time that are being told of a logout.
+const LOGOUT_NOTICES: usize = 4096;
 
 /// Why the parts could not be built. The text says what to do.
 #[derive(Debug)]
@@ -161,6 +163,7 @@ async fn assemble(
         follower,
         client_keys: ClientKeys::new(clock.clone(), fetcher.clone()),
         fetcher,
+        notices: Arc::new(tokio::sync::Semaphore::new(LOGOUT_NOTICES)),
         signer: signer(config, &roots, &clock)?,
         hashing: Pool::new(hashing(config)).map_err(failed("cannot start the hashing threads"))?,
         failures: FailureTimer::new(Duration::from_millis(config.hashing.failure_delay_ms)),

@@ -214,8 +214,8 @@ pub async fn load(app: &App) -> Result<(), Failure> {
             ui_locales: app.policy.ui_locales.iter().map(String::as_str).collect(),
             userinfo: true,
             pushed_requests: true,
-            logout: false,
-            backchannel_logout: false,
+            logout: true,
+            backchannel_logout: true,
         }),
     };
     app.metadata

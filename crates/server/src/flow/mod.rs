@@ -11,6 +11,7 @@ pub mod id_token;
 pub mod introspect;
 pub mod keys;
 pub mod liveness;
+pub mod logout;
 pub mod operate;
 pub mod password;
 pub mod refresh;

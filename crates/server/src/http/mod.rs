@@ -66,13 +66,18 @@ fn browser_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(login::account::end_session))
         .routes(routes!(login::account::withdraw))
         .routes(routes!(login::account::password))
+        .routes(routes!(login::logout::begin, login::logout::post))
+        .routes(routes!(login::logout::ask, login::logout::answer))
+        .routes(routes!(login::logout::outcome))
 }
 
-/// The path that users of Hydra know, and the page of the demo client; not in the description.
+/// The paths that users of Hydra know, and the page of the demo client; not in the description.
 fn browser_aliases() -> Router<Arc<App>> {
     let authorize = get(login::authorize::get).post(login::authorize::post);
+    let logout = get(login::logout::begin).post(login::logout::post);
     Router::new()
         .route("/oauth2/auth", authorize)
+        .route("/oauth2/sessions/logout", logout)
         .route("/ui/demo", get(login::demo::get))
 }
 

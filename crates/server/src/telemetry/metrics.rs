@@ -12,13 +12,15 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// The endpoints that are told apart; everything else is `other`.
-const ENDPOINTS: [(&str, &str); 18] = [
+const ENDPOINTS: [(&str, &str); 20] = [
     ("public", "/oauth2/token"),
     ("public", "/oauth2/introspect"),
     ("public", "/oauth2/revoke"),
     ("public", "/userinfo"),
     ("public", "/oauth2/auth"),
     ("public", "/oauth2/par"),
+    ("public", "/oauth2/logout"),
+    ("public", "/oauth2/sessions/logout"),
     ("public", "/ui/"),
     ("public", "/.well-known/"),
     ("public", "/health/"),
@@ -88,6 +90,7 @@ pub struct Metrics {
     security: Family<NameLabels, Counter>,
     gauges: Family<NameLabels, Gauge<f64, AtomicU64>>,
     tls: Family<NameLabels, Counter>,
+    logout_notices: Family<NameLabels, Counter>,
     /// Handlers that panicked.
     pub panics: Counter,
     request_slots: Vec<OnceLock<Counter>>,
@@ -129,6 +132,12 @@ impl Metrics {
             "TLS handshakes and changes of certificates, by name",
             tls.clone(),
         );
+        let logout_notices = Family::default();
+        registry.register(
+            "logout_notices",
+            "Clients to be told of a logout, by what came of it",
+            logout_notices.clone(),
+        );
         let panics = Counter::default();
         registry.register("panics", "Handlers that panicked", panics.clone());
         let endpoints = ENDPOINTS.len() + 1;
@@ -140,6 +149,7 @@ impl Metrics {
             security,
             gauges,
             tls,
+            logout_notices,
             panics,
             request_slots: (0..endpoints * STATUSES.len())
                 .map(|_| OnceLock::new())
@@ -195,6 +205,13 @@ impl Metrics {
     /// Counts something about TLS.
     pub fn tls(&self, name: &'static str) {
         self.tls.get_or_create(&NameLabels { name }).inc();
+    }
+
+    /// Counts a client that was told of a logout, or was not.
+    pub fn logout_notice(&self, name: &'static str) {
+        self.logout_notices
+            .get_or_create(&NameLabels { name })
+            .inc();
     }
 
     /// Counts what may be an attack, or its end: a replayed code, a wrong password.

@@ -38,14 +38,16 @@ async fn both_metadata_documents_name_endpoints_that_answer() {
                 .expect("under the issuer");
             let (method, other) = match name.as_str() {
                 "jwks_uri" => ("GET", "POST"),
-                "authorization_endpoint" | "userinfo_endpoint" => ("GET", "PUT"),
+                "authorization_endpoint" | "userinfo_endpoint" | "end_session_endpoint" => {
+                    ("GET", "PUT")
+                }
                 _ => ("POST", "GET"),
             };
             assert_ne!(server.public(method, at).await.status, 404, "{name}");
             let refused = server.public(other, at).await;
             assert_eq!(refused.status, 405, "{name}: {}", refused.text());
         }
-        assert_eq!(endpoints, 7, "{document}");
+        assert_eq!(endpoints, 8, "{document}");
     }
 }
 

@@ -21,6 +21,7 @@ pub use challenge::{
 pub use consent::{Answer, ConsentPage, answer, consent_page, is_optional};
 pub use login::{Attempt, LoginPage, attempt, login_page};
 pub use pushed::{Pushed, push};
+pub(super) use request::verify_hint;
 pub use state::{Nonce, Notice};
 
 use signet_oauth::Error;

@@ -103,7 +103,7 @@ pub(super) fn hinted(
 }
 
 /// Verifies an ID token that comes back as a hint; it may have expired.
-fn verify_hint(app: &App, text: &str) -> Result<Hint, Error> {
+pub(in crate::flow) fn verify_hint(app: &App, text: &str) -> Result<Hint, Error> {
     let bad = |_| id_token::bad_hint();
     let compact = Compact::parse(text).map_err(bad)?;
     let header = compact.header();

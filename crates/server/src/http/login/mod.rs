@@ -8,6 +8,7 @@ pub mod challenges;
 pub mod consent;
 pub mod demo;
 pub mod form;
+pub mod logout;
 pub mod par;
 
 use axum::response::Response;

@@ -2,9 +2,11 @@
 //! applications see them.
 
 mod attacks;
+mod backchannel;
 mod challenges;
 mod code;
 mod front;
+mod logout;
 mod prompts;
 mod pushed;
 mod races;
