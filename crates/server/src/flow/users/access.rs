@@ -5,11 +5,11 @@ use signet_oauth::ids::ClientId;
 use signet_oauth::session::Session;
 use signet_oauth::token::Liveness;
 use signet_oauth::user::UserId;
+use std::sync::Arc;
 
 use super::get;
 use crate::app::App;
-use crate::flow::{Failure, not_found};
-use crate::store::{Ending, EndingKind};
+use crate::flow::{Failure, logout, not_found};
 
 /// A session, and the clients that took part in it.
 #[derive(Clone, Debug)]
@@ -39,35 +39,22 @@ async fn alive(app: &App, id: &UserId) -> Result<Vec<Session>, Failure> {
     Ok(sessions)
 }
 
-/// Ends one session of a user, with the tokens that belong to it.
-pub async fn end_session(app: &App, id: &UserId, session: [u8; 16]) -> Result<(), Failure> {
+/// Ends one session of a user, with the tokens that belong to it; its clients are told.
+pub async fn end_session(app: &Arc<App>, id: &UserId, session: [u8; 16]) -> Result<(), Failure> {
     let found = app.store.find_session(session).await?;
     let found = found.filter(|session| session.user == *id);
     let session = found.ok_or_else(|| not_found("session"))?;
-    app.store.end(vec![ending(app, &session)]).await?;
-    Ok(())
+    logout::end(app, &session).await
 }
 
-/// Ends every session of a user, with the tokens that belong to them; how many there were.
-pub async fn end_sessions(app: &App, id: &UserId) -> Result<usize, Failure> {
+/// Ends every session of a user, with the tokens that belong to them; how many there were. Their
+/// clients are told.
+pub async fn end_sessions(app: &Arc<App>, id: &UserId) -> Result<usize, Failure> {
     let sessions = alive(app, id).await?;
-    let endings: Vec<_> = sessions
-        .iter()
-        .map(|session| ending(app, session))
-        .collect();
-    if !endings.is_empty() {
-        app.store.end(endings).await?;
+    for session in &sessions {
+        logout::end(app, session).await?;
     }
     Ok(sessions.len())
-}
-
-fn ending(app: &App, session: &Session) -> Ending {
-    Ending {
-        kind: EndingKind::Session,
-        key: session.id,
-        // A token that it brought forth at its end may outlive it.
-        until: session.expires_at.max(app.longest_until()),
-    }
 }
 
 /// What a user allows, in the order of the clients.

@@ -29,13 +29,13 @@ use crate::flow::authorize::{Browser, Going, Nonce, Turn};
 
 /// What a handler needs to answer a browser.
 struct Window<'a> {
-    app: &'a App,
+    app: &'a Arc<App>,
     pages: &'a Pages,
     headers: &'a HeaderMap,
 }
 
 impl<'a> Window<'a> {
-    fn new(app: &'a App, pages: &'a Arc<Pages>, headers: &'a HeaderMap) -> Self {
+    fn new(app: &'a Arc<App>, pages: &'a Arc<Pages>, headers: &'a HeaderMap) -> Self {
         Self {
             app,
             pages,

@@ -229,12 +229,16 @@ async fn a_redemption_is_one_durable_write(store: On) {
     for (kind, fields) in kinds() {
         let secret = server.quick(kind, login_client(&fields)).await;
         server.logged_in((kind, &secret), &jane).await;
-        let code = server.code(kind, &jane, |_| {}).await;
-        let before = server.app().store.statistics().commits.count();
-        let answer = server.redeem((kind, &secret), &code).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        let after = server.app().store.statistics().commits.count();
-        assert_eq!(after - before, 1, "{kind}");
+        let mut commits = Vec::new();
+        for _ in 0..4 {
+            let code = server.code(kind, &jane, |_| {}).await;
+            let before = server.app().store.statistics().commits.count();
+            let answer = server.redeem((kind, &secret), &code).await;
+            assert_eq!(answer.status, 200, "{}", answer.text());
+            commits.push(server.app().store.statistics().commits.count() - before);
+        }
+        // What the server writes by itself meanwhile is counted, too: the least is the redemption.
+        assert_eq!(commits.iter().min(), Some(&1), "{kind}: {commits:?}");
     }
 }
 

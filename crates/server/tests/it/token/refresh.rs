@@ -308,11 +308,15 @@ async fn a_rotation_is_one_durable_write(store: On) {
     for (kind, fields) in kinds() {
         let secret = client(&server, kind, fields).await;
         let caller = (kind, &*secret);
-        let first = server.logged_in(caller, &jane).await;
-        let before = server.app().store.statistics().commits.count();
-        renewed(&server, caller, &text(&first, "refresh_token")).await;
-        let after = server.app().store.statistics().commits.count();
-        assert_eq!(after - before, 1, "{kind}");
+        let mut answer = server.logged_in(caller, &jane).await;
+        let mut commits = Vec::new();
+        for _ in 0..4 {
+            let before = server.app().store.statistics().commits.count();
+            answer = renewed(&server, caller, &text(&answer, "refresh_token")).await;
+            commits.push(server.app().store.statistics().commits.count() - before);
+        }
+        // What the server writes by itself meanwhile is counted, too: the least is the rotation.
+        assert_eq!(commits.iter().min(), Some(&1), "{kind}: {commits:?}");
     }
 }
 
