@@ -147,7 +147,7 @@ class Target:
 
 class Signet(Target):
     profile = "signet"
-    plans = ("client-credentials", "introspection", "clients")
+    plans = ("client-credentials", "introspection", "code-flow", "clients")
     terms = {
         "secret": "as its SHA-256 digest",
         "opaque": "a row each; the answer leaves when the row is stored",

@@ -2,7 +2,7 @@
 //! validated on every write.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use signet_oauth::client::{AuthMethod, Client, ClientSecret};
+use signet_oauth::client::{AuthMethod, Client, ClientSecret, GrantType};
 use signet_oauth::ids::ClientId;
 use signet_oauth::jose::JwkSet;
 use signet_oauth::secret::{Digest, Secret};
@@ -277,12 +277,22 @@ async fn sign_with(app: &App, client: &Client) -> Result<(), Failure> {
     let named = [
         client.access_token_alg,
         client.introspection_alg,
-        client.login.id_token_alg,
+        // Whoever gets ID tokens finds their key published before the first of them.
+        gets_id_tokens(client).then(|| client.id_token_alg()),
     ];
     for algorithm in named.into_iter().flatten() {
         keys::ensure(app, algorithm).await?;
     }
     Ok(())
+}
+
+fn gets_id_tokens(client: &Client) -> bool {
+    let for_people = [
+        GrantType::AuthorizationCode,
+        GrantType::Implicit,
+        GrantType::Password,
+    ];
+    for_people.iter().any(|grant| client.grants.contains(grant))
 }
 
 fn validate(client: &Client) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! What keeps the database small: expired rows go in slices of a few milliseconds, at the old end.
 
 use signet_oauth::time::Timestamp;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::Store;
 use super::error::Error;
@@ -42,7 +43,10 @@ impl Store {
 
     async fn remove(&self, now: Timestamp, skew: u64, all: bool) -> Result<Expired, Error> {
         match self.write(Write::Expire { now, skew, all }).await? {
-            Outcome::Expired(expired) => Ok(expired),
+            Outcome::Expired(expired) => {
+                self.counters.expirations.fetch_add(1, Relaxed);
+                Ok(expired)
+            }
             _ => Err(Error::mixed_up()),
         }
     }

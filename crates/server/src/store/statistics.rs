@@ -13,6 +13,7 @@ pub(super) struct Counters {
     pub(super) reads: AtomicU64,
     pub(super) writes: AtomicU64,
     pub(super) operations: AtomicU64,
+    pub(super) expirations: AtomicU64,
     pub(super) retried_batches: AtomicU64,
     pub(super) reconnects: AtomicU64,
     pub(super) queued: AtomicU64,
@@ -41,6 +42,7 @@ impl Counters {
             read_statements: self.reads.load(Relaxed),
             write_statements: self.writes.load(Relaxed),
             operations: self.operations.load(Relaxed),
+            expirations: self.expirations.load(Relaxed),
             retried_batches: self.retried_batches.load(Relaxed),
             reconnects: self.reconnects.load(Relaxed),
             queued: self.queued.load(Relaxed),
@@ -173,6 +175,8 @@ pub struct StoreStatistics {
     pub write_statements: u64,
     /// Operations that were committed: many share one commit.
     pub operations: u64,
+    /// How many of them removed what had expired: what the server does by itself.
+    pub expirations: u64,
     /// Batches that failed as a whole and were run again one by one.
     pub retried_batches: u64,
     /// Connections to the database that were made anew.
