@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
+use super::refusals::PageRefusals;
 use super::{Window, client_view};
 use crate::app::App;
 use crate::cache::CachedClient;
@@ -25,7 +26,7 @@ use crate::http::pages::views::{
 };
 use crate::http::pages::{self, Pages};
 use crate::http::peer::Peer;
-use crate::http::reply::{Refusal, Refusals};
+use crate::http::reply::Refusal;
 
 /// What a form did, when the page is shown again.
 const DONE: [AccountNotice; 3] = [
@@ -37,7 +38,7 @@ const DONE: [AccountNotice; 3] = [
 /// The account of whoever is signed in.
 #[utoipa::path(
     get, path = "/ui/account", tag = "Pages",
-    responses((status = 200, description = "The page", content_type = "text/html", body = String), Refusals)
+    responses((status = 200, description = "The page", content_type = "text/html", body = String), PageRefusals)
 )]
 pub async fn get(
     State(app): State<Arc<App>>,
@@ -79,7 +80,7 @@ pub struct AccountForm {
 #[utoipa::path(
     post, path = "/ui/account/logout", tag = "Pages",
     request_body(content = AccountForm, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 200, description = "Signed out", content_type = "text/html", body = String), Refusals)
+    responses((status = 200, description = "Signed out", content_type = "text/html", body = String), PageRefusals)
 )]
 pub async fn logout(
     State(app): State<Arc<App>>,
@@ -96,7 +97,7 @@ pub async fn logout(
 #[utoipa::path(
     post, path = "/ui/account/sessions/end", tag = "Pages",
     request_body(content = AccountForm, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 303, description = "Back to the account"), Refusals)
+    responses((status = 303, description = "Back to the account"), PageRefusals)
 )]
 pub async fn end_session(
     State(app): State<Arc<App>>,
@@ -113,7 +114,7 @@ pub async fn end_session(
 #[utoipa::path(
     post, path = "/ui/account/applications/withdraw", tag = "Pages",
     request_body(content = AccountForm, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 303, description = "Back to the account"), Refusals)
+    responses((status = 303, description = "Back to the account"), PageRefusals)
 )]
 pub async fn withdraw(
     State(app): State<Arc<App>>,
@@ -130,7 +131,7 @@ pub async fn withdraw(
 #[utoipa::path(
     post, path = "/ui/account/password", tag = "Pages",
     request_body(content = AccountForm, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 303, description = "Back to the account"), Refusals)
+    responses((status = 303, description = "Back to the account"), PageRefusals)
 )]
 pub async fn password(
     State(app): State<Arc<App>>,

@@ -12,11 +12,12 @@ use std::sync::Arc;
 use utoipa::IntoParams;
 
 use super::Window;
+use super::refusals::PageRefusals;
 use crate::app::App;
 use crate::flow::authorize;
 use crate::http::body::Form;
 use crate::http::pages::{self, Pages};
-use crate::http::reply::{Refusal, Refusals};
+use crate::http::reply::Refusal;
 
 /// The parameters of an authorization request.
 #[derive(Debug, IntoParams)]
@@ -70,7 +71,7 @@ pub struct AuthorizeRequest {
     responses(
         (status = 200, description = "A page with a form that posts the answer to the client (`form_post`)", content_type = "text/html", body = String),
         (status = 303, description = "On to the login or the consent page, or back to the client"),
-        Refusals
+        PageRefusals
     )
 )]
 pub async fn get(
@@ -90,7 +91,7 @@ pub async fn get(
 #[utoipa::path(
     post, path = "/oauth2/authorize", tag = "OAuth 2.0",
     request_body(content = Object, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 303, description = "On to the same request by GET"), Refusals)
+    responses((status = 303, description = "On to the same request by GET"), PageRefusals)
 )]
 pub async fn post(
     State(app): State<Arc<App>>,
@@ -113,7 +114,7 @@ pub async fn post(
 #[utoipa::path(
     get, path = "/ui/error", tag = "Pages",
     params(("error" = Option<String>, Query, description = "An error code")),
-    responses((status = "4XX", description = "The page", content_type = "text/html", body = String), Refusals)
+    responses((status = "4XX", description = "The page", content_type = "text/html", body = String), PageRefusals)
 )]
 pub async fn error(
     State(app): State<Arc<App>>,

@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::cache::CachedClient;
 use crate::flow::authorize::{self, AcceptConsent, AcceptLogin, Rejection};
 use crate::http::body::Json;
-use crate::http::reply::{self, Refusal, Refusals};
+use crate::http::reply::{self, ErrorResponse, Refusal, Refusals};
 
 /// Which login or consent is meant: `login_challenge`, `consent_challenge`, or `challenge`.
 #[derive(Debug)]
@@ -149,7 +149,11 @@ pub struct RejectRequest {
 /// What a login page is asked to do.
 #[utoipa::path(
     get, path = "/admin/oauth2/auth/requests/login", tag = "Login", params(("login_challenge" = String, Query, description = "As the browser brought it")),
-    responses((status = 200, description = "The request", body = ChallengeAnswer), Refusals),
+    responses(
+        (status = 200, description = "The request", body = ChallengeAnswer),
+        (status = 404, description = "There is no such challenge, or it has expired", body = ErrorResponse),
+        Refusals
+    ),
     security(("admin" = []))
 )]
 pub async fn login(
@@ -166,7 +170,11 @@ pub async fn login(
 #[utoipa::path(
     put, path = "/admin/oauth2/auth/requests/login/accept", tag = "Login", params(("login_challenge" = String, Query, description = "As the browser brought it")),
     request_body = AcceptLoginRequest,
-    responses((status = 200, description = "Where to send the browser", body = RedirectAnswer), Refusals),
+    responses(
+        (status = 200, description = "Where to send the browser", body = RedirectAnswer),
+        (status = 404, description = "There is no such challenge, or it has expired", body = ErrorResponse),
+        Refusals
+    ),
     security(("admin" = []))
 )]
 pub async fn accept_login(
@@ -189,7 +197,11 @@ pub async fn accept_login(
 #[utoipa::path(
     put, path = "/admin/oauth2/auth/requests/login/reject", tag = "Login", params(("login_challenge" = String, Query, description = "As the browser brought it")),
     request_body = RejectRequest,
-    responses((status = 200, description = "Where to send the browser", body = RedirectAnswer), Refusals),
+    responses(
+        (status = 200, description = "Where to send the browser", body = RedirectAnswer),
+        (status = 404, description = "There is no such challenge, or it has expired", body = ErrorResponse),
+        Refusals
+    ),
     security(("admin" = []))
 )]
 pub async fn reject_login(
@@ -204,7 +216,11 @@ pub async fn reject_login(
 /// What a consent page is asked to do.
 #[utoipa::path(
     get, path = "/admin/oauth2/auth/requests/consent", tag = "Login", params(("consent_challenge" = String, Query, description = "As the browser brought it")),
-    responses((status = 200, description = "The request", body = ChallengeAnswer), Refusals),
+    responses(
+        (status = 200, description = "The request", body = ChallengeAnswer),
+        (status = 404, description = "There is no such challenge, or it has expired", body = ErrorResponse),
+        Refusals
+    ),
     security(("admin" = []))
 )]
 pub async fn consent(
@@ -226,7 +242,11 @@ pub async fn consent(
 #[utoipa::path(
     put, path = "/admin/oauth2/auth/requests/consent/accept", tag = "Login", params(("consent_challenge" = String, Query, description = "As the browser brought it")),
     request_body = AcceptConsentRequest,
-    responses((status = 200, description = "Where to send the browser", body = RedirectAnswer), Refusals),
+    responses(
+        (status = 200, description = "Where to send the browser", body = RedirectAnswer),
+        (status = 404, description = "There is no such challenge, or it has expired", body = ErrorResponse),
+        Refusals
+    ),
     security(("admin" = []))
 )]
 pub async fn accept_consent(
@@ -254,7 +274,11 @@ pub async fn accept_consent(
 #[utoipa::path(
     put, path = "/admin/oauth2/auth/requests/consent/reject", tag = "Login", params(("consent_challenge" = String, Query, description = "As the browser brought it")),
     request_body = RejectRequest,
-    responses((status = 200, description = "Where to send the browser", body = RedirectAnswer), Refusals),
+    responses(
+        (status = 200, description = "Where to send the browser", body = RedirectAnswer),
+        (status = 404, description = "There is no such challenge, or it has expired", body = ErrorResponse),
+        Refusals
+    ),
     security(("admin" = []))
 )]
 pub async fn reject_consent(

@@ -8,6 +8,7 @@ use signet_oauth::params::Params;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
+use super::refusals::PageRefusals;
 use super::{Window, absent, client_view};
 use crate::app::App;
 use crate::flow::Failure;
@@ -15,7 +16,7 @@ use crate::flow::authorize::{self, Answer, Turn, is_optional};
 use crate::http::body::Form;
 use crate::http::pages::Pages;
 use crate::http::pages::views::{ConsentView, ScopeView};
-use crate::http::reply::{Refusal, Refusals};
+use crate::http::reply::Refusal;
 
 /// The page on which somebody is asked what a client may have.
 #[utoipa::path(
@@ -24,7 +25,7 @@ use crate::http::reply::{Refusal, Refusals};
     responses(
         (status = 200, description = "The page", content_type = "text/html", body = String),
         (status = 303, description = "The login begins again"),
-        Refusals
+        PageRefusals
     )
 )]
 pub async fn get(
@@ -82,7 +83,7 @@ pub struct ConsentForm {
 #[utoipa::path(
     post, path = "/ui/consent", tag = "Pages",
     request_body(content = ConsentForm, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 303, description = "Back to the client"), Refusals)
+    responses((status = 303, description = "Back to the client"), PageRefusals)
 )]
 pub async fn post(
     State(app): State<Arc<App>>,

@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
+use super::refusals::PageRefusals;
 use super::{Window, absent, client_view};
 use crate::app::App;
 use crate::flow::Failure;
@@ -17,7 +18,7 @@ use crate::flow::authorize::{self, Attempt, Notice, Turn};
 use crate::http::body::Form;
 use crate::http::pages::Pages;
 use crate::http::pages::views::{LoginNotice, LoginView};
-use crate::http::reply::{Refusal, Refusals};
+use crate::http::reply::Refusal;
 use crate::http::transport::peer::Peer;
 
 /// The page on which somebody logs in.
@@ -27,7 +28,7 @@ use crate::http::transport::peer::Peer;
     responses(
         (status = 200, description = "The page", content_type = "text/html", body = String),
         (status = 303, description = "The login begins again"),
-        Refusals
+        PageRefusals
     )
 )]
 pub async fn get(
@@ -94,7 +95,7 @@ pub struct LoginForm {
 #[utoipa::path(
     post, path = "/ui/login", tag = "Pages",
     request_body(content = LoginForm, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 303, description = "On to the next page, or back to the client"), Refusals)
+    responses((status = 303, description = "On to the next page, or back to the client"), PageRefusals)
 )]
 pub async fn post(
     State(app): State<Arc<App>>,

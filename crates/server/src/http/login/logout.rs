@@ -12,6 +12,7 @@ use signet_oauth::params::Params;
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
+use super::refusals::PageRefusals;
 use super::{Window, absent, client_view};
 use crate::app::App;
 use crate::flow::Failure;
@@ -20,7 +21,7 @@ use crate::http::body::Form;
 use crate::http::pages::cookies::{self, Cookie};
 use crate::http::pages::views::{LogoutView, SignedOutView};
 use crate::http::pages::{self, Pages};
-use crate::http::reply::{Refusal, Refusals};
+use crate::http::reply::Refusal;
 
 /// The parameters of a request for a logout.
 #[derive(Debug, IntoParams)]
@@ -44,7 +45,7 @@ pub struct LogoutParameters {
     get, path = "/oauth2/logout", tag = "OpenID Connect", params(LogoutParameters),
     responses(
         (status = 303, description = "Back to the client, to the question, or to the page that says so"),
-        Refusals
+        PageRefusals
     )
 )]
 pub async fn begin(
@@ -64,7 +65,7 @@ pub async fn begin(
 #[utoipa::path(
     post, path = "/oauth2/logout", tag = "OpenID Connect",
     request_body(content = Object, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 303, description = "On to the same request by GET"), Refusals)
+    responses((status = 303, description = "On to the same request by GET"), PageRefusals)
 )]
 pub async fn post(
     State(app): State<Arc<App>>,
@@ -89,7 +90,7 @@ pub async fn post(
     responses(
         (status = 200, description = "The page", content_type = "text/html", body = String),
         (status = 303, description = "There is nothing to ask"),
-        Refusals
+        PageRefusals
     )
 )]
 pub async fn ask(
@@ -137,7 +138,7 @@ pub struct LogoutForm {
 #[utoipa::path(
     post, path = "/ui/logout", tag = "Pages",
     request_body(content = LogoutForm, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 303, description = "Back to the client, or to the page that says so"), Refusals)
+    responses((status = 303, description = "Back to the client, or to the page that says so"), PageRefusals)
 )]
 pub async fn answer(
     State(app): State<Arc<App>>,
@@ -162,7 +163,7 @@ async fn answered(app: &Arc<App>, window: &Window<'_>, body: &[u8]) -> Result<Pa
 /// Says whether somebody is logged in here: where a logout ends that leads nowhere else.
 #[utoipa::path(
     get, path = "/ui/signed-out", tag = "Pages",
-    responses((status = 200, description = "The page", content_type = "text/html", body = String), Refusals)
+    responses((status = 200, description = "The page", content_type = "text/html", body = String), PageRefusals)
 )]
 pub async fn outcome(
     State(app): State<Arc<App>>,

@@ -10,6 +10,7 @@ pub mod demo;
 pub mod form;
 pub mod logout;
 pub mod par;
+pub mod refusals;
 
 use axum::response::Response;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
