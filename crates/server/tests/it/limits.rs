@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::http::{bytes, rest};
-use crate::support::{PATIENCE, Server};
+use crate::support::http::{Call, bytes, rest};
+use crate::support::{PATIENCE, Server, together};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -597,7 +597,7 @@ async fn http2_is_spoken_to_those_who_begin_with_it() {
     let (sender, connection) = shaken.unwrap();
     let driving = tokio::spawn(connection);
     let body = format!("grant_type=client_credentials&client_id=app&client_secret={secret}");
-    let answers = crate::support::together(100, |number| {
+    let answers = together(100, |number| {
         let mut sender = sender.clone();
         let body = if number % 4 == 3 {
             "x=y".to_owned()
@@ -628,4 +628,32 @@ async fn http2_is_spoken_to_those_who_begin_with_it() {
         );
     }
     driving.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_by_address_are_of_the_client_behind_the_proxy() {
+    let server = Server::with(&[
+        ("proxy.trusted", "127.0.0.1"),
+        ("hashing.per_address", "1"),
+        ("hashing.threads", "1"),
+        ("secrets.hash", "bcrypt:11"),
+    ]);
+    let mut fields = json!({"client_id": "app", "client_secret": "right"});
+    fields["grant_types"] = json!(["client_credentials"]);
+    server.create(fields).await;
+    let public = server.running.as_ref().unwrap().public;
+    // Of the same guess, one hash would answer all.
+    let guess = move |client: String, number: usize| async move {
+        let call = Call::new(public, "POST", "/oauth2/token")
+            .header("x-forwarded-for", &format!("6.6.6.6, {client}"))
+            .basic("app", &format!("guess {number}"));
+        call.form(&[("grant_type", "client_credentials")])
+            .await
+            .status
+    };
+    let apart = together(8, move |number| guess(format!("192.0.2.{number}"), number)).await;
+    assert_eq!(apart, [401; 8], "each has a limit of their own");
+    let same = together(16, move |number| guess("192.0.2.9".to_owned(), number)).await;
+    assert!(same.contains(&503), "one has one: {same:?}");
+    assert!(same.contains(&401), "{same:?}");
 }
