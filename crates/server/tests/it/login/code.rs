@@ -93,10 +93,7 @@ async fn a_login_costs_two_durable_writes(store: On) {
     user(&server, "joe").await;
     let handed = log_in(&mut Browser::new(&server), "joe", &[]).await;
     redeem(&server, &secret, &handed["code"], &[]).await;
-    let written = || {
-        let done = server.app().store.statistics();
-        done.operations - done.expirations
-    };
+    let written = || server.written();
 
     let start = written();
     let login = browser.open(&request(&[])).await.page();

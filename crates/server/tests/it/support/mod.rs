@@ -323,6 +323,12 @@ impl Server {
         answer.json()
     }
 
+    /// Durable writes so far, but for those by which the server removes what has expired.
+    pub(crate) fn written(&self) -> u64 {
+        let done = self.app().store.statistics();
+        done.operations - done.expirations
+    }
+
     /// A client `id` with the secret `secret-of-ID`, and these fields besides.
     pub(crate) async fn client(&self, id: &str, fields: Value) -> String {
         let secret = format!("secret-of-{id}");
